@@ -1,0 +1,8 @@
+/* clock.h - seconds that only go forward. */
+#ifndef MOT_BASE_CLOCK_H
+#define MOT_BASE_CLOCK_H
+
+double mot__clock_s(void); /* monotonic */
+void mot__clock_sleep(double s);
+
+#endif

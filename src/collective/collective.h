@@ -1,0 +1,39 @@
+/* collective.h - equal sums on every lane, in host memory, between threads. Knows no device and no
+ * model.
+ *
+ * Every lane (a thread) calls the same function with its own rank; lanes may arrive at any time.
+ * Order of addition is fixed by (algorithm, lanes, count), so the same inputs give the same bits,
+ * and every lane gets the same bits. A failing lane aborts the group: all others leave with its
+ * story. */
+#ifndef MOT_COLLECTIVE_COLLECTIVE_H
+#define MOT_COLLECTIVE_COLLECTIVE_H
+
+#include "base/status.h"
+
+typedef struct mot__group mot__group;
+
+enum mot__algorithm {
+    MOT__ALGORITHM_AUTO,  /* direct below a frozen size, ring above */
+    MOT__ALGORITHM_RING,  /* segment s starts at lane s and travels lane to lane, each adds its own
+                           */
+    MOT__ALGORITHM_DIRECT /* the owner of a segment adds lanes 0 ... n-1 */
+};
+
+/* For at most capacity floats at a time. deadline_s: how long a lane waits for another before
+ * MOT_TIMEOUT. */
+mot_status mot__group_open(size_t lanes, size_t capacity, enum mot__algorithm algorithm,
+                           double deadline_s, mot__group **out);
+void mot__group_close(mot__group *group); /* when no lane is inside */
+size_t mot__group_lanes(const mot__group *group);
+
+/* data (count) of each lane becomes the sum over lanes, in place. count must agree (MOT_BAD_ARG on
+ * all lanes if not). */
+mot_status mot__group_all_reduce(mot__group *group, size_t rank, float *data, size_t count);
+/* data (bytes) of lane root is copied to all others. */
+mot_status mot__group_broadcast(mot__group *group, size_t rank, size_t root, void *data,
+                                size_t bytes);
+mot_status mot__group_barrier(mot__group *group, size_t rank);
+/* Tell all lanes, now and later, that this one failed (story as left by mot__fail). */
+void mot__group_abort(mot__group *group, size_t rank, mot_status status);
+
+#endif

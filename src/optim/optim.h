@@ -1,0 +1,73 @@
+/* optim.h - the update: one text (cl/update.cl) compiled for host and device, equal to the bit
+ * everywhere.
+ *
+ * Per step two launches follow the reduced gradients: the verdict (one item: reads the record,
+ * decides {apply, scale}, advances Adam's powers, adds the record to the running metrics) and the
+ * update (one item per vector of the flat buffers). Gradients are sums; the verdict's scale holds
+ * the one division by the count of loss terms. */
+#ifndef MOT_OPTIM_OPTIM_H
+#define MOT_OPTIM_OPTIM_H
+
+#include "base/status.h"
+#include "device/device.h"
+
+/* The step's record: the last floats of the gradient buffer; summed over micro-batches and lanes
+ * like gradients. */
+enum mot__record {
+    MOT__RECORD_LOSS,
+    MOT__RECORD_CORRECT,
+    MOT__RECORD_COUNT,
+    MOT__RECORD_BAD,
+    MOT__RECORD_FLOATS = 16
+};
+
+/* Floats in device memory that outlive the step; see cl/update.cl for what each is. */
+enum mot__verdict {
+    MOT__VERDICT_APPLY, /* 1 or 0 */
+    MOT__VERDICT_SCALE, /* times the summed gradient */
+    MOT__VERDICT_BETA1_POWER,
+    MOT__VERDICT_BETA2_POWER,
+    MOT__VERDICT_RATE,   /* lr over Adam's first correction */
+    MOT__VERDICT_SECOND, /* 1 over Adam's second correction */
+    MOT__VERDICT_LOSS,
+    MOT__VERDICT_LOSS_LOW, /* running sums, a pair each so that small terms are not lost */
+    MOT__VERDICT_CORRECT,
+    MOT__VERDICT_COUNT, /* exact below 2^24 a read */
+    MOT__VERDICT_STEPS,
+    MOT__VERDICT_SKIPPED,
+    MOT__VERDICT_FLOATS = 32
+};
+
+size_t mot__optim_slots(const struct mot_optimizer
+                            *optimizer); /* state buffers as large as the parameters: 0, 1 or 2 */
+mot_status mot__optim_check(
+    const struct mot_optimizer *optimizer); /* a sentence for each value that makes no sense */
+void mot__verdict_start(float verdict[MOT__VERDICT_FLOATS]);         /* before the first step */
+void mot__verdict_clear_metrics(float verdict[MOT__VERDICT_FLOATS]); /* after they were read */
+
+struct mot__update { /* one piece of the flat buffers; n a multiple of 16 */
+    size_t n;
+    struct mot__mem p, g;    /* parameters, gradients */
+    struct mot__mem slot[2]; /* momentum or m, v; buffer NULL where unused */
+    struct mot__mem verdict;
+};
+/* partials: MOT__NORM_PARTS floats of scratch, used when clip_norm > 0. Norm first over every
+ * piece, then verdict, then updates. */
+#define MOT__NORM_PARTS 1024
+mot_status mot__norm_launch(mot__device *device, const struct mot__update *piece, size_t pieces,
+                            struct mot__mem partials);
+mot_status mot__verdict_launch(mot__device *device, const struct mot_optimizer *optimizer,
+                               double lr, struct mot__mem record, struct mot__mem partials,
+                               struct mot__mem verdict);
+mot_status mot__update_launch(mot__device *device, const struct mot_optimizer *optimizer, double lr,
+                              const struct mot__update *piece);
+
+/* The same on the host, from the same text: for central storage, tests and lanes that fail the bit
+ * test. */
+void mot__norm_host(const float *g, size_t n, float partials[MOT__NORM_PARTS], bool first);
+void mot__verdict_host(const struct mot_optimizer *optimizer, double lr, const float *record,
+                       const float *partials, float *verdict);
+void mot__update_host(const struct mot_optimizer *optimizer, double lr, size_t n, float *p,
+                      const float *g, float *slot0, float *slot1, const float *verdict);
+
+#endif
