@@ -1,8 +1,9 @@
 /* status.c - the texts of the status table and the one thread-local story. */
 #include "base/status.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static _Thread_local struct mot__story story;
@@ -33,11 +34,13 @@ mot_status mot_error_status(void)
 
 mot_status mot__fail(mot_status status, const char *format, ...)
 {
+    char text[MOT__STORY_BYTES]; /* an argument may be the old story */
     va_list list;
 
     va_start(list, format);
-    vsnprintf(story.text, sizeof story.text, format, list);
+    mot__text_format(text, sizeof text, format, list);
     va_end(list);
+    memcpy(story.text, text, sizeof story.text);
     story.status = status;
     return status;
 }
@@ -45,17 +48,12 @@ mot_status mot__fail(mot_status status, const char *format, ...)
 mot_status mot__fail_in(mot_status status, const char *format, ...)
 {
     char text[MOT__STORY_BYTES];
-    size_t used;
     va_list list;
 
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    mot__text_format(text, sizeof text, format, list);
     va_end(list);
-    used = strlen(text);
-    snprintf(text + used, sizeof text - used, ": %s", story.text);
-    memcpy(story.text, text, sizeof story.text);
-    story.status = status;
-    return status;
+    return mot__fail(status, "%s: %s", text, story.text);
 }
 
 void mot__story_take(mot_status status, struct mot__story *out)

@@ -4,6 +4,8 @@
 
 #include "base/status.h"
 
+#include <stdarg.h>
+
 /* Read a whole string (not a prefix) as a number; a decimal point is always '.'. False: not a
  * number. */
 bool mot__text_u64(const char *text, uint64_t *out);
@@ -12,6 +14,8 @@ bool mot__text_bytes(const char *text,
                      uint64_t *out); /* "512M", "2G", "1.5G", "4096": powers of 1024 */
 /* Write with '.', shortest form that reads back equal (at most 17 digits); out has 32 bytes. */
 void mot__text_of_f64(double value, char out[32]);
+/* vsnprintf that writes '.' in any locale. */
+int mot__text_format(char *out, size_t bytes, const char *format, va_list list) MOT__PRINTF(3, 0);
 bool mot__text_match(const char *pattern, const char *text); /* * and ?; ASCII case folded */
 bool mot__text_same(const char *a, const char *b);           /* ASCII case folded */
 
