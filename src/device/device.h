@@ -24,11 +24,15 @@ enum mot__gemm_kind {
     MOT__GEMM_KINDS
 };
 
+/* How bytes cross between host and device. AUTO: by map where they share memory, else by copy. */
+enum mot__staging { MOT__STAGING_AUTO, MOT__STAGING_MAP, MOT__STAGING_COPY };
+
 struct mot__device_options {
     size_t memory_bytes;   /* limit of the pool; 0: nine tenths of the device's memory */
     const char *cache_dir; /* "" keeps nothing on disk */
     enum mot_device_class device_class; /* AUTO: by what the device is */
     enum mot__gemm_kind gemm;
+    enum mot__staging staging;
     bool profile; /* queues tell times */
     double deadline_s;
 };
@@ -37,10 +41,10 @@ struct mot__device_facts {
     struct mot_device_info info;
     enum mot_device_class device_class; /* CPU or GPU, decided */
     size_t max_group, local_bytes, units;
-    size_t memory_limit;  /* of the pool */
-    size_t largest_bytes; /* of one allocation */
-    bool unified;         /* host and device share memory: staging is by map, not by copy */
-    char key[65];         /* SHA-256 of device, driver, platform and our format: for caches */
+    size_t memory_limit;       /* of the pool */
+    size_t largest_bytes;      /* of one allocation */
+    enum mot__staging staging; /* decided */
+    char key[65];              /* SHA-256 of device, driver, platform and our format: for caches */
 };
 
 mot_status mot__device_open(const mot_inventory *inventory, const struct mot__pick *pick,
