@@ -19,6 +19,9 @@ struct mot__pick {
 mot_status mot__pick_parse(const mot_inventory *inventory, const char *text, struct mot__pick **out,
                            size_t *count);
 
+/* The device text the inventory was opened with ($MOTLEY_DEVICES counted); NULL: the default. */
+const char *mot__inventory_text(const mot_inventory *inventory);
+
 /* The platform and device handles (cl_platform_id, cl_device_id) behind an entry; for device/
  * alone. */
 void mot__inventory_handles(const mot_inventory *inventory, size_t index, void **platform,

@@ -1,0 +1,74 @@
+/* quirks.c - the table of what drivers get wrong, and of whose driver to prefer. */
+#include "device/quirks.h"
+
+#include "base/text.h"
+
+static const struct mot__quirk_row rows[] = {
+    {"Oclgrind*", NULL, NULL, MOT__QUIRK_SIMULATOR,
+     "it interprets each instruction to find errors, thousands of times slower than a device",
+     "https://github.com/jrprice/Oclgrind"},
+    {NULL, "llvmpipe*", NULL, MOT__QUIRK_SOFTWARE, "Mesa's software renderer runs on the host CPU",
+     "https://docs.mesa3d.org/drivers/llvmpipe.html"},
+    {NULL, "softpipe*", NULL, MOT__QUIRK_SOFTWARE, "Mesa's software renderer runs on the host CPU",
+     "https://docs.mesa3d.org/drivers/llvmpipe.html"},
+    {"rusticl*", NULL, NULL, MOT__QUIRK_NO_SUB_DEVICES,
+     "clCreateSubDevices ends the process (seen with Mesa 22.3.6)",
+     "https://docs.mesa3d.org/rusticl.html"},
+    {"Oclgrind*", NULL, NULL, MOT__QUIRK_NO_SUB_DEVICES, "clCreateSubDevices is refused",
+     "https://github.com/jrprice/Oclgrind"},
+    {"Intel(R) OpenCL*", NULL, NULL, MOT__QUIRK_LOST_AFTER_OUT_OF_RESOURCES,
+     "calls after CL_OUT_OF_RESOURCES may hang",
+     "https://github.com/intel/compute-runtime/issues/962"},
+    {"NVIDIA CUDA*", NULL, NULL, MOT__QUIRK_LOST_AFTER_OUT_OF_RESOURCES,
+     "CL_OUT_OF_RESOURCES tells of a kernel that died, and the context with it",
+     "https://github.com/openvinotoolkit/openvino/issues/16724"},
+    {NULL, "*Arc*A770*", NULL, MOT__QUIRK_CLBLAST_SUSPECT,
+     "CLBlast's SGEMM was wrong in its indirect kernel",
+     "https://github.com/CNugteren/CLBlast/issues/533"},
+    {NULL, "*HD Graphics Skylake ULT GT2*", NULL, MOT__QUIRK_CLBLAST_SUSPECT,
+     "CLBlast before 1.6.3 is wrong with GEMMK=1 where MWG and NWG differ",
+     "https://github.com/CNugteren/CLBlast/issues/543"},
+};
+
+/* A platform that is not here is taken for the vendor's own driver, which serves its cards best. */
+static const struct {
+    const char *platform;
+    int rank;
+} ranks[] = {{"Clover*", 0}, {"rusticl*", 1}, {"Portable Computing Language*", 2}};
+#define VENDORS_OWN 3
+
+static bool fits(const char *pattern, const char *text)
+{
+    return !pattern || mot__text_match(pattern, text);
+}
+
+bool mot__quirk_has(const struct mot_device_info *info, enum mot__quirk flag, const char **reason)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].flag == flag && fits(rows[i].platform, info->platform) &&
+            fits(rows[i].name, info->name) && fits(rows[i].driver, info->driver)) {
+            if (reason)
+                *reason = rows[i].reason;
+            return true;
+        }
+    }
+    return false;
+}
+
+int mot__quirk_platform_rank(const char *platform)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        if (mot__text_match(ranks[i].platform, platform))
+            return ranks[i].rank;
+    }
+    return VENDORS_OWN;
+}
+
+const struct mot__quirk_row *mot__quirk_row(size_t index)
+{
+    return index < sizeof rows / sizeof *rows ? &rows[index] : NULL;
+}

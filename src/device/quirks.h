@@ -1,0 +1,31 @@
+/* quirks.h - what is known to be wrong or peculiar with a driver or device: one table, asked by
+ * flag, so that no vendor's name stands at a point of use. */
+#ifndef MOT_DEVICE_QUIRKS_H
+#define MOT_DEVICE_QUIRKS_H
+
+#include "base/status.h"
+
+enum mot__quirk {
+    MOT__QUIRK_SIMULATOR,                   /* no real device: only by name or index */
+    MOT__QUIRK_SOFTWARE,                    /* the host CPU, offered by a driver that draws */
+    MOT__QUIRK_NO_SUB_DEVICES,              /* never call clCreateSubDevices */
+    MOT__QUIRK_LOST_AFTER_OUT_OF_RESOURCES, /* after CL_OUT_OF_RESOURCES later calls may hang */
+    MOT__QUIRK_CLBLAST_SUSPECT, /* CLBlast computed wrongly here: test before trusting */
+    MOT__QUIRKS
+};
+
+/* Every row that fits the device and has the flag; reason (may be NULL) is that of the first. */
+bool mot__quirk_has(const struct mot_device_info *info, enum mot__quirk flag, const char **reason);
+
+/* Which of two platforms that offer the same card serves it better: the higher one. */
+int mot__quirk_platform_rank(const char *platform);
+
+/* The table itself, for reports and tests; NULL past the last row. */
+struct mot__quirk_row {
+    const char *platform, *name, *driver; /* patterns with * and ?; NULL: any */
+    enum mot__quirk flag;
+    const char *reason, *link;
+};
+const struct mot__quirk_row *mot__quirk_row(size_t index);
+
+#endif
