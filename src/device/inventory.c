@@ -52,11 +52,6 @@ static mot_status visit_device(struct walk *walk, cl_platform_id platform, const
     struct mot__entry entry = {.platform = platform, .device = device};
     char why[128] = "";
 
-    if (seen_before(walk, device)) { /* one driver named by two .icd files */
-        mot__string_add(&walk->notes, "platform %s is offered twice: its devices count once\n",
-                        name);
-        return MOT_OK;
-    }
     if (!mot__probe(device, name, &entry.info, why, sizeof why)) {
         mot__string_add(&walk->notes, "%s on platform %s is left out: %s\n",
                         entry.info.name[0] ? entry.info.name : "a device without a name", name,
@@ -100,6 +95,11 @@ static mot_status visit_platform(struct walk *walk, cl_platform_id platform)
     error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices, NULL);
     if (error != CL_SUCCESS)
         note_empty(walk, name, error);
+    else if (seen_before(walk, devices[0])) { /* one driver named by two .icd files */
+        mot__string_add(&walk->notes, "platform %s is offered twice: its devices count once\n",
+                        name);
+        count = 0;
+    }
     for (i = 0; error == CL_SUCCESS && i < count; i++)
         MOT_TRY(visit_device(walk, platform, name, devices[i]));
 done:

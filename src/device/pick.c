@@ -34,7 +34,7 @@ static void list_devices(const mot_inventory *inventory, char *out, size_t bytes
     for (i = 0; i < shown && used < bytes; i++) {
         const struct mot_device_info *info = &inventory->entry[i].info;
 
-        used += (size_t)snprintf(out + used, bytes - used, "%s%zu (%s%s%s, %.40s)", i ? ", " : "",
+        used += (size_t)snprintf(out + used, bytes - used, "%s%zu (%s%s%s, %.60s)", i ? ", " : "",
                                  i, info->simulator ? "simulator" : type_names[info->type],
                                  info->pci[0] ? " at " : "", info->pci, info->name);
     }
