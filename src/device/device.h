@@ -83,6 +83,7 @@ mot_status mot__buffer_write(mot__buffer *buffer, size_t offset_bytes, const voi
 mot_status mot__buffer_read(mot__buffer *buffer, size_t offset_bytes, void *host, size_t bytes);
 mot_status mot__buffer_zero(mot__buffer *buffer, size_t offset_bytes,
                             size_t bytes); /* queued; does not wait */
+mot_status mot__buffer_copy(struct mot__mem from, struct mot__mem to, size_t floats); /* queued */
 
 /* A device buffer with a host side, for what crosses every step: batches up, gradients down and up.
  * On unified memory the two sides are one memory, mapped and unmapped; elsewhere the host side is

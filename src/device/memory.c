@@ -199,3 +199,25 @@ mot_status mot__buffer_zero(mot__buffer *buffer, size_t offset, size_t bytes)
     device->counts.launches++;
     return mot__command_note(device, event, "zero", true);
 }
+
+mot_status mot__buffer_copy(struct mot__mem from, struct mot__mem to, size_t floats)
+{
+    mot__device *device = to.buffer->device;
+    const size_t bytes = floats * sizeof(float);
+    mot_status status = check_range(from.buffer, from.offset * sizeof(float), bytes);
+    cl_event event = NULL;
+    cl_int error;
+
+    if (status == MOT_OK)
+        status = check_range(to.buffer, to.offset * sizeof(float), bytes);
+    if (status != MOT_OK || bytes == 0 || device->rehearsing)
+        return status;
+    error = clEnqueueCopyBuffer(device->compute, from.buffer->mem, to.buffer->mem,
+                                from.offset * sizeof(float), to.offset * sizeof(float), bytes,
+                                (cl_uint)device->gates, device->gates ? device->gate : NULL, &event);
+    if (error)
+        return mot__cl_fail(device, error, "copying %zu bytes", bytes);
+    mot__gates_passed(device);
+    device->counts.launches++;
+    return mot__command_note(device, event, "copy", true);
+}

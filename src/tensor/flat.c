@@ -1,0 +1,145 @@
+/* flat.c - flat buffers, cut where the largest allocation demands. */
+#include "tensor/flat.h"
+
+#include "base/size.h"
+
+#include <stdlib.h>
+
+/* Where the piece that starts at parameter p ends: as far as piece_floats reaches. */
+static mot_status piece_end(const struct mot__parameters *table, size_t extra, size_t piece_floats,
+                            size_t *p, size_t begin, size_t *end)
+{
+    size_t next;
+
+    *end = begin;
+    while (*p < table->count) {
+        next = *p + 1 < table->count ? table->row[*p + 1].offset : table->floats + extra;
+        if (next - begin > piece_floats && *end == begin)
+            return mot__fail(MOT_NO_MEMORY, "%s: %zu bytes, but the largest allocation is %zu",
+                             table->row[*p].name, (next - begin) * sizeof(float),
+                             piece_floats * sizeof(float));
+        if (next - begin > piece_floats)
+            return MOT_OK;
+        *end = next;
+        ++*p;
+    }
+    return MOT_OK;
+}
+
+static mot_status open_piece(mot__device *device, struct mot__piece *piece, bool staged)
+{
+    const size_t bytes = piece->count * sizeof(float);
+    mot_status status;
+
+    if (!staged) {
+        status = mot__buffer_open(device, bytes, &piece->buffer);
+        return status != MOT_OK ? status : mot__buffer_zero(piece->buffer, 0, bytes);
+    }
+    status = mot__stage_open(device, bytes, &piece->stage);
+    if (status != MOT_OK)
+        return status;
+    piece->buffer = mot__stage_buffer(piece->stage);
+    for (size_t i = 0; i < piece->count; i++)
+        ((float *)mot__stage_host(piece->stage))[i] = 0;
+    return mot__stage_up(piece->stage, 0, bytes);
+}
+
+mot_status mot__flat_open(mot__device *device, const struct mot__parameters *table, size_t extra,
+                          size_t piece_floats, bool staged, mot__flat **out)
+{
+    mot_status status = MOT_OK;
+    mot__flat *flat = calloc(1, sizeof *flat);
+    size_t p = 0, begin = 0, end;
+
+    if (!flat || !(flat->piece = calloc(table->count, sizeof *flat->piece))) {
+        status = mot__fail(MOT_NO_MEMORY, "flat buffers of %zu parameters", table->count);
+        goto done;
+    }
+    flat->floats = table->floats + extra;
+    while (p < table->count) {
+        MOT_TRY(piece_end(table, extra, piece_floats, &p, begin, &end));
+        flat->piece[flat->pieces] = (struct mot__piece){NULL, NULL, begin, end - begin};
+        MOT_TRY(open_piece(device, &flat->piece[flat->pieces++], staged));
+        begin = end;
+    }
+    *out = flat;
+    flat = NULL;
+done:
+    mot__flat_close(flat);
+    return status;
+}
+
+void mot__flat_close(mot__flat *flat)
+{
+    size_t i;
+
+    if (!flat)
+        return;
+    for (i = 0; i < flat->pieces; i++) {
+        if (flat->piece[i].stage)
+            mot__stage_close(flat->piece[i].stage);
+        else
+            mot__buffer_close(flat->piece[i].buffer);
+    }
+    free(flat->piece);
+    free(flat);
+}
+
+struct mot__mem mot__flat_at(const mot__flat *flat, size_t offset)
+{
+    size_t i = 0;
+
+    while (i + 1 < flat->pieces && offset >= flat->piece[i + 1].begin)
+        i++;
+    return (struct mot__mem){flat->piece[i].buffer, offset - flat->piece[i].begin};
+}
+
+struct mot__range mot__piece_range(const struct mot__piece *piece, struct mot__range range)
+{
+    const size_t begin = mot__size_max(piece->begin, range.begin);
+    const size_t end = mot__size_min(piece->begin + piece->count, range.begin + range.count);
+
+    return (struct mot__range){begin, end > begin ? end - begin : 0};
+}
+
+mot_status mot__flat_write(mot__flat *flat, size_t offset, const float *host, size_t count)
+{
+    mot_status status = MOT_OK;
+    struct mot__range part;
+    size_t i;
+
+    for (i = 0; i < flat->pieces && status == MOT_OK; i++) {
+        part = mot__piece_range(&flat->piece[i], (struct mot__range){offset, count});
+        if (part.count > 0)
+            status = mot__buffer_write(flat->piece[i].buffer,
+                                       (part.begin - flat->piece[i].begin) * sizeof(float),
+                                       host + (part.begin - offset), part.count * sizeof(float));
+    }
+    return status;
+}
+
+mot_status mot__flat_read(const mot__flat *flat, size_t offset, float *host, size_t count)
+{
+    mot_status status = MOT_OK;
+    struct mot__range part;
+    size_t i;
+
+    for (i = 0; i < flat->pieces && status == MOT_OK; i++) {
+        part = mot__piece_range(&flat->piece[i], (struct mot__range){offset, count});
+        if (part.count > 0)
+            status = mot__buffer_read(flat->piece[i].buffer,
+                                      (part.begin - flat->piece[i].begin) * sizeof(float),
+                                      host + (part.begin - offset), part.count * sizeof(float));
+    }
+    return status;
+}
+
+mot_status mot__flat_zero(mot__flat *flat)
+{
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < flat->pieces && status == MOT_OK; i++)
+        status = mot__buffer_zero(flat->piece[i].buffer, 0, flat->piece[i].count * sizeof(float));
+    return status;
+}
