@@ -1,6 +1,7 @@
-# icd.cmake - folders of OpenCL drivers for tests, so that a developer's own drivers do not change results:
-# build/icd/pocl, /oclgrind, /all (PoCL, rusticl, Oclgrind) and /none. MOTLEY_TEST_ICD chooses the default for all tests.
-set(MOTLEY_TEST_ICD "pocl" CACHE STRING "Drivers that tests see: pocl, all, or system for what is installed")
+# icd.cmake - folders of OpenCL drivers for tests, so that a developer's own drivers do not change
+# results: build/icd/pocl, oclgrind, all (PoCL, rusticl, Oclgrind) and none. MOTLEY_TEST_ICD chooses
+# the default for all tests.
+set(MOTLEY_TEST_ICD "pocl" CACHE STRING "Drivers that tests see: pocl, all, or system")
 
 foreach(set pocl oclgrind all none)
     string(TOUPPER ${set} upper)
@@ -41,6 +42,7 @@ elseif(MOTLEY_TEST_ICD STREQUAL "pocl")
     if(MOTLEY_HAVE_POCL)
         set(MOTLEY_TEST_ICD_ENV "OCL_ICD_VENDORS=${MOTLEY_ICD_POCL}")
     else()
-        message(STATUS "PoCL not found: tests run on the installed OpenCL drivers (sh cmake/setup.sh --tests)")
+        message(STATUS "PoCL not found: tests run on the installed OpenCL drivers"
+            " (sh cmake/setup.sh --tests)")
     endif()
 endif()
