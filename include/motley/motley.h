@@ -189,6 +189,8 @@ mot_status mot_data_idx(const char *dir, mot_data **train, mot_data **test);
 /* Digits drawn by the program: strokes, shifts, rotations, noise; (1, 28, 28), 10 classes. */
 mot_status mot_data_digits(uint64_t seed, size_t count, mot_data **out);
 void mot_data_close(mot_data *data);
+/* The SHA-256 of a file, 64 hexadecimal digits: to check what was fetched. */
+mot_status mot_file_sha256(const char *path, char hex[65]);
 
 /* How the stream runs; each returns MOT_BAD_STATE once a batch was taken in this epoch. */
 mot_status mot_data_cache(mot_data *data);                    /* keep what a source read */
