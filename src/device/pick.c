@@ -30,7 +30,7 @@ static void list_devices(const mot_inventory *inventory, char *out, size_t bytes
     const size_t shown = inventory->count < 8 ? inventory->count : 8;
     size_t i, used = 0;
 
-    out[0] = '\0';
+    snprintf(out, bytes, "none");
     for (i = 0; i < shown && used < bytes; i++) {
         const struct mot_device_info *info = &inventory->entry[i].info;
 
@@ -66,7 +66,7 @@ static mot_status unmatched(const struct reader *reader, mot_status status, cons
 {
     char list[640];
 
-    if (reader->inventory->count == 0)
+    if (reader->inventory->count == 0 && status != MOT_BAD_ARG)
         return nothing(reader->inventory);
     list_devices(reader->inventory, list, sizeof list);
     return mot__fail(status, "devices \"%.100s\": \"%.60s\" at character %zu %s; there are %s",
