@@ -1,4 +1,6 @@
-/* activation.h - y = act(x) element by element, and its gradient. Softmax is in softmax.h. */
+/* activation.h - y = act(x) element by element, and its gradient. Softmax is in softmax.h.
+ * gelu is the exact form x Phi(x), by erfc, as Keras and PyTorch have it by default; not the tanh
+ * form. */
 #ifndef MOT_OPS_ACTIVATION_H
 #define MOT_OPS_ACTIVATION_H
 
