@@ -52,14 +52,13 @@ static inline struct mot__device_options test_device_options(enum mot_device_cla
 static inline int test_devices_open(void **state)
 {
     const enum mot_device_class classes[] = {MOT_CLASS_CPU, MOT_CLASS_GPU};
-    struct mot_fleet_config config = mot_fleet_config_default();
     struct test_devices *all = test_devices();
     struct mot__pick *pick = NULL;
     size_t picks = 0;
     mot_status status = MOT_OK;
 
     (void)state;
-    MOT_TRY(mot_inventory_open(&config, &all->inventory));
+    MOT_TRY(mot_inventory_open(NULL, &all->inventory));
     MOT_TRY(mot__pick_parse(all->inventory, getenv("MOTLEY_TEST_DEVICES"), &pick, &picks));
     for (size_t p = 0; p < picks; p++)
         for (size_t c = 0; c < 2 && all->count < TEST_DEVICES_MAX; c++) {
