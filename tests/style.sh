@@ -1,0 +1,32 @@
+#!/bin/sh
+# style.sh ROOT - what the house style says that a machine can see: no tabs, at most 100 columns, no
+# space at the end of a line; and what .clang-format says, where the version it was written for is
+# installed (others disagree about details).
+set -eu
+cd "$1"
+
+ours() {
+    find src include tests cl examples cmake CMakeLists.txt -type f \( -name '*.[ch]' \
+        -o -name '*.cpp' -o -name '*.cl' -o -name '*.sh' -o -name '*.cmake' -o -name '*.in' \
+        -o -name CMakeLists.txt \) 2>/dev/null | LC_ALL=C sort
+}
+
+failed=0
+complain() { # what, pattern
+    if ours | LC_ALL=C.UTF-8 xargs grep -nE "$2" /dev/null; then
+        echo "style.sh: $1" >&2
+        failed=1
+    fi
+}
+
+[ "$(ours | wc -l)" -gt 20 ]
+complain 'tabs above; the house indents with spaces' "$(printf '\t')"
+complain 'lines above are longer than 100 columns' '.{101}'
+complain 'lines above end in a space' ' $'
+
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+    ours | grep '\.[ch]$' | xargs clang-format --dry-run -Werror || failed=1
+else
+    echo 'style.sh: no clang-format 14 here, the layout was not looked at'
+fi
+exit $failed
