@@ -110,6 +110,22 @@ static void below_is_even_and_stays_below(void **state)
     assert_int_equal(mot__rng_below(3, MOT__STREAM_TEST, 5, 1), 0);
 }
 
+/* r * limit / 2^64 for limits whose product is easy to write down. */
+static void below_is_the_high_half_of_the_product(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++) {
+        const uint64_t r = (uint64_t)mot__rng_u32(9, MOT__STREAM_TEST, 2 * i + 1) << 32 |
+                           mot__rng_u32(9, MOT__STREAM_TEST, 2 * i);
+        const uint64_t carry = (r << 32) + r < r, borrow = r != 0;
+
+        assert_true(mot__rng_below(9, MOT__STREAM_TEST, i, (uint64_t)1 << 40) == r >> 24);
+        assert_true(mot__rng_below(9, MOT__STREAM_TEST, i, ((uint64_t)1 << 32) + 1) ==
+                    (r >> 32) + carry);
+        assert_true(mot__rng_below(9, MOT__STREAM_TEST, i, UINT64_MAX) == r - borrow);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +134,7 @@ int main(void)
         cmocka_unit_test(units_fill_the_interval),
         cmocka_unit_test(normals_have_mean_zero_and_deviation_one),
         cmocka_unit_test(below_is_even_and_stays_below),
+        cmocka_unit_test(below_is_the_high_half_of_the_product),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
