@@ -1,0 +1,234 @@
+/* group.c - lanes meeting: enter, leave, wait, give up. */
+#include "collective/group.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A hand-off between running threads takes well under a microsecond; longer than that, the core is
+ * worth more to the device that may live on it. */
+#define SPINS 64
+
+static const char *const call_name[MOT__CALL_COUNT] = {"all-reduce", "broadcast", "barrier"};
+
+mot_status mot__group_open(size_t lanes, size_t capacity, enum mot__algorithm algorithm,
+                           double deadline_s, mot__group **out)
+{
+    mot_status status = MOT_OK;
+    mot__group *group = NULL;
+
+    if (lanes == 0 || !(deadline_s > 0))
+        return mot__fail(MOT_BAD_ARG, "a group of %zu lanes with a deadline of %g s", lanes,
+                         deadline_s);
+    group = calloc(1, sizeof *group);
+    if (group)
+        group->lane = aligned_alloc(MOT__CACHE_LINE, lanes * sizeof *group->lane);
+    if (!group || !group->lane) {
+        status = mot__fail(MOT_NO_MEMORY, "out of memory for a group of %zu lanes", lanes);
+        goto done;
+    }
+    memset(group->lane, 0, lanes * sizeof *group->lane);
+    MOT_TRY(mot__lock_init(&group->lock));
+    group->lanes = lanes;
+    group->capacity = capacity;
+    group->algorithm = algorithm;
+    group->deadline_s = deadline_s;
+    *out = group;
+    group = NULL;
+done:
+    if (group)
+        free(group->lane);
+    free(group);
+    return status;
+}
+
+void mot__group_close(mot__group *group)
+{
+    if (!group)
+        return;
+    mot__lock_clear(&group->lock);
+    free(group->lane);
+    free(group);
+}
+
+size_t mot__group_lanes(const mot__group *group)
+{
+    return group->lanes;
+}
+
+/* The sleeper counts itself before it looks; the waker writes before it counts sleepers. All four
+ * are sequentially consistent, so one of the two sees the other. */
+static void wake(mot__group *group)
+{
+    if (atomic_load(&group->sleepers) == 0)
+        return;
+    mot__lock_take(&group->lock);
+    mot__lock_signal(&group->lock);
+    mot__lock_give(&group->lock);
+}
+
+void mot__group_publish(mot__group *group, atomic_size_t *counter, size_t value)
+{
+    atomic_store(counter, value);
+    wake(group);
+}
+
+/* With the lock taken. The first story is the group's. */
+static void fail_group(mot__group *group, const struct mot__story *story)
+{
+    if (atomic_load(&group->failed))
+        return;
+    group->story = *story;
+    atomic_store(&group->failed, true);
+    mot__lock_signal(&group->lock);
+}
+
+static void time_out(mot__group *group, size_t rank, size_t other)
+{
+    struct mot__story story;
+
+    mot__story_take(mot__fail(MOT_TIMEOUT, "%s: lane %zu waited %g s for lane %zu",
+                              call_name[group->lane[rank].bring.call], rank, group->deadline_s,
+                              other),
+                    &story);
+    fail_group(group, &story);
+}
+
+mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic_size_t *counter,
+                            size_t target)
+{
+    mot_status status = MOT_OK;
+    double deadline_s;
+
+    for (int i = 0; i < SPINS; i++)
+        if (atomic_load_explicit(counter, memory_order_acquire) >= target)
+            return MOT_OK;
+    deadline_s = mot__clock_s() + group->deadline_s;
+    mot__lock_take(&group->lock);
+    atomic_fetch_add(&group->sleepers, 1);
+    while (atomic_load(counter) < target && !atomic_load(&group->failed)) {
+        const bool in_time = mot__lock_wait(&group->lock, deadline_s);
+
+        if (!in_time && atomic_load(counter) < target && !atomic_load(&group->failed))
+            time_out(group, rank, other);
+    }
+    atomic_fetch_sub(&group->sleepers, 1);
+    if (atomic_load(counter) < target)
+        status = mot__story_tell(&group->story);
+    mot__lock_give(&group->lock);
+    return status;
+}
+
+void mot__group_abort(mot__group *group, size_t rank, mot_status status)
+{
+    struct mot__story story;
+
+    if (status == MOT_OK)
+        status = mot__fail(MOT_STOPPED, "lane %zu left the group", rank);
+    mot__story_take(status, &story);
+    mot__lock_take(&group->lock);
+    fail_group(group, &story);
+    mot__lock_give(&group->lock);
+}
+
+/* What all lanes brought must be one call with one size. All see the same, so all answer alike. */
+static mot_status check_agreement(const mot__group *group)
+{
+    const struct mot__bring *first = &group->lane[0].bring;
+
+    for (size_t i = 1; i < group->lanes; i++) {
+        const struct mot__bring *lane = &group->lane[i].bring;
+
+        if (lane->call != first->call)
+            return mot__fail(MOT_BAD_ARG, "lane 0 is in %s, lane %zu in %s", call_name[first->call],
+                             i, call_name[lane->call]);
+        if (lane->count != first->count)
+            return mot__fail(MOT_BAD_ARG, "%s: lane 0 brings %zu %s, lane %zu brings %zu",
+                             call_name[first->call], first->count,
+                             first->call == MOT__CALL_BROADCAST ? "bytes" : "numbers", i,
+                             lane->count);
+        if (lane->root != first->root)
+            return mot__fail(MOT_BAD_ARG,
+                             "%s: lane 0 wants it from lane %zu, lane %zu from lane %zu",
+                             call_name[first->call], first->root, i, lane->root);
+    }
+    if (first->call == MOT__CALL_ALL_REDUCE && first->count > group->capacity)
+        return mot__fail(MOT_BAD_ARG, "all-reduce: %zu numbers in a group for %zu", first->count,
+                         group->capacity);
+    if (first->root >= group->lanes)
+        return mot__fail(MOT_BAD_ARG, "%s: from lane %zu of %zu", call_name[first->call],
+                         first->root, group->lanes);
+    return MOT_OK;
+}
+
+/* Failed together: stay until no lane can touch this one's buffer, unless one is stuck. */
+static void leave_failed(mot__group *group)
+{
+    const double deadline_s = mot__clock_s() + group->deadline_s;
+
+    atomic_fetch_sub(&group->inside, 1);
+    mot__lock_take(&group->lock);
+    mot__lock_signal(&group->lock);
+    atomic_fetch_add(&group->sleepers, 1);
+    while (atomic_load(&group->inside) > 0 && mot__lock_wait(&group->lock, deadline_s))
+        ;
+    atomic_fetch_sub(&group->sleepers, 1);
+    mot__lock_give(&group->lock);
+}
+
+static mot_status meet(mot__group *group, size_t rank, mot_status (*work)(mot__group *, size_t))
+{
+    mot_status status = MOT_OK, disagreement;
+    struct mot__lane *own = &group->lane[rank];
+    const size_t turn = atomic_load_explicit(&own->arrived, memory_order_relaxed) + 1;
+
+    mot__group_publish(group, &own->arrived, turn);
+    for (size_t i = 0; i < group->lanes; i++)
+        MOT_TRY(mot__group_await(group, rank, i, &group->lane[i].arrived, turn));
+    disagreement = check_agreement(group);
+    if (disagreement == MOT_OK && work)
+        MOT_TRY(work(group, rank));
+    mot__group_publish(group, &own->finished, turn);
+    for (size_t i = 0; i < group->lanes; i++)
+        MOT_TRY(mot__group_await(group, rank, i, &group->lane[i].finished, turn));
+    status = disagreement;
+done:
+    return status;
+}
+
+mot_status mot__group_call(mot__group *group, size_t rank, const struct mot__bring *bring,
+                           mot_status (*work)(mot__group *, size_t))
+{
+    mot_status status;
+    struct mot__lane *own;
+
+    if (rank >= group->lanes)
+        return mot__fail(MOT_BAD_ARG, "%s: lane %zu of %zu", call_name[bring->call], rank,
+                         group->lanes);
+    atomic_fetch_add(&group->inside, 1);
+    if (atomic_load(&group->failed)) {
+        atomic_fetch_sub(&group->inside, 1);
+        wake(group);
+        return mot__story_tell(&group->story);
+    }
+    own = &group->lane[rank];
+    own->bring = *bring;
+    atomic_store_explicit(&own->progress, 0, memory_order_relaxed);
+    status = meet(group, rank, work);
+    if (status != MOT_OK && atomic_load(&group->failed)) {
+        leave_failed(group);
+    } else {
+        atomic_fetch_sub(&group->inside, 1);
+        wake(group);
+    }
+    return status;
+}
+
+mot_status mot__group_barrier(mot__group *group, size_t rank)
+{
+    const struct mot__bring bring = {.call = MOT__CALL_BARRIER};
+
+    return mot__group_call(group, rank, &bring, NULL);
+}

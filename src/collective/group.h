@@ -1,0 +1,53 @@
+/* group.h - inside the room: what lanes see of each other, and how they wait.
+ *
+ * Every operation is enter, work, leave. Between enter and leave a lane may read and write the
+ * others' buffers; leave returns when no other lane does so any more. Counters only grow, except
+ * `progress`, which its own lane sets to 0 while no other looks at it. */
+#ifndef MOT_COLLECTIVE_GROUP_H
+#define MOT_COLLECTIVE_GROUP_H
+
+#include "base/thread.h"
+#include "collective/collective.h"
+
+#include <stdatomic.h>
+
+#define MOT__CACHE_LINE 64
+
+enum mot__call { MOT__CALL_ALL_REDUCE, MOT__CALL_BROADCAST, MOT__CALL_BARRIER, MOT__CALL_COUNT };
+
+struct mot__bring {
+    enum mot__call call;
+    void *data;
+    size_t count, root; /* floats of an all-reduce, bytes of a broadcast */
+};
+
+struct mot__lane {
+    _Alignas(MOT__CACHE_LINE) atomic_size_t arrived; /* operations entered */
+    atomic_size_t finished;                          /* operations done with others' buffers */
+    atomic_size_t progress;                          /* pieces done inside the ring */
+    struct mot__bring bring;                         /* written before arrived */
+};
+
+struct mot__group {
+    size_t lanes, capacity;
+    enum mot__algorithm algorithm;
+    double deadline_s;
+    struct mot__lane *lane; /* (lanes) */
+    struct mot__lock lock;
+    atomic_size_t sleepers; /* lanes that need a signal */
+    atomic_size_t inside;
+    atomic_bool failed;
+    struct mot__story story; /* of the first failure; under the lock until failed is set */
+};
+
+/* Raise one of this lane's counters, and wake those who may wait for it. */
+void mot__group_publish(mot__group *group, atomic_size_t *counter, size_t value);
+/* Until lane other's counter reaches target; fails with the group's story, or the deadline. */
+mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic_size_t *counter,
+                            size_t target);
+
+/* One operation: bring, wait for all, agree, work (may be NULL), wait for all. */
+mot_status mot__group_call(mot__group *group, size_t rank, const struct mot__bring *bring,
+                           mot_status (*work)(mot__group *group, size_t rank));
+
+#endif

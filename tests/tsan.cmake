@@ -1,0 +1,30 @@
+# tsan.cmake - ThreadSanitizer over the rooms that know no device: their unit tests once more, compiled from these rooms'
+# sources alone, and run one after the other by the test tsan_unit. The OpenCL drivers' own threads stay out of sight.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS "-fsanitize=thread")
+check_c_source_compiles("int main(void) { return 0; }" MOTLEY_HAVE_TSAN)
+unset(CMAKE_REQUIRED_FLAGS)
+
+if(MOTLEY_HAVE_TSAN AND NOT MOTLEY_SANITIZE)
+    file(GLOB tsan_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/base/*.c ${PROJECT_SOURCE_DIR}/src/collective/*.c
+        ${PROJECT_SOURCE_DIR}/src/data/*.c)
+    file(GLOB tsan_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_base_thread.c
+        ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_collective*.c ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_data*.c)
+    set(tsan_commands "")
+    set(tsan_flags -fsanitize=thread -g -O1)
+    add_library(tsan_rooms STATIC ${tsan_sources})
+    target_include_directories(tsan_rooms PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+    target_compile_definitions(tsan_rooms PUBLIC _POSIX_C_SOURCE=200809L)
+    target_compile_options(tsan_rooms PUBLIC ${tsan_flags})
+    target_link_options(tsan_rooms PUBLIC -fsanitize=thread)
+    target_link_libraries(tsan_rooms PUBLIC motley_flags ZLIB::ZLIB Threads::Threads m)
+    foreach(source IN LISTS tsan_tests)
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(tsan_${name} ${source})
+        target_include_directories(tsan_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+        target_link_libraries(tsan_${name} PRIVATE tsan_rooms PkgConfig::CMOCKA)
+        list(APPEND tsan_commands $<TARGET_FILE:tsan_${name}>)
+    endforeach()
+    add_test(NAME tsan_unit COMMAND sh -c "for test in \"$@\"; do \"$test\" || exit 1; done" tsan ${tsan_commands})
+    set_tests_properties(tsan_unit PROPERTIES LABELS unit ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1 exitcode=66")
+endif()
