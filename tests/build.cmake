@@ -15,3 +15,16 @@ motley_script_test(setup_dry_run setup_dry_run.sh ${PROJECT_SOURCE_DIR}
 if(NOT MOTLEY_SANITIZE) # a sanitizer adds names of its own
     motley_script_test(symbols symbols.sh $<TARGET_FILE:motley>)
 endif()
+motley_script_test(bare bare.sh ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR}/bare)
+
+if(TARGET motley_command) # everything that a program may call is there
+    foreach(app c cpp)
+        motley_script_test(consumer_${app} consumer.sh app.${app} ${CMAKE_COMMAND}
+            ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/consumer_${app})
+        set_tests_properties(consumer_${app} PROPERTIES LABELS train)
+        if(MOTLEY_SANITIZE)
+            set_tests_properties(consumer_${app} PROPERTIES ENVIRONMENT
+                "CFLAGS=-fsanitize=${MOTLEY_SANITIZE};CXXFLAGS=-fsanitize=${MOTLEY_SANITIZE}")
+        endif()
+    endforeach()
+endif()

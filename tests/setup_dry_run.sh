@@ -12,6 +12,7 @@ card() { # root, card, vendor, kernel driver
     mkdir -p "$1/sys/class/drm/$2/device" "$1/sys/class/drm/$2-HDMI-A-1" "$1/sys/drivers/$4"
     echo "$3" >"$1/sys/class/drm/$2/device/vendor"
     ln -sfn "../../../../drivers/$4" "$1/sys/class/drm/$2/device/driver"
+    ln -sfn "../$2/device" "$1/sys/class/drm/$2-HDMI-A-1/device"
 }
 
 icd() { # root, name
