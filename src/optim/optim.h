@@ -23,17 +23,18 @@ enum mot__record {
 
 /* Floats in device memory that outlive the step; see cl/update.cl for what each is. */
 enum mot__verdict {
-    MOT__VERDICT_APPLY, /* 1 or 0 */
-    MOT__VERDICT_SCALE, /* times the summed gradient */
-    MOT__VERDICT_BETA1_POWER,
-    MOT__VERDICT_BETA2_POWER,
-    MOT__VERDICT_RATE,   /* lr over Adam's first correction */
-    MOT__VERDICT_SECOND, /* 1 over Adam's second correction */
+    MOT__VERDICT_APPLY,   /* 1 or 0 */
+    MOT__VERDICT_SCALE,   /* times the summed gradient */
+    MOT__VERDICT_WEIGHT1, /* 1 - beta1^t, t the applied steps: the weight of what m has seen */
+    MOT__VERDICT_WEIGHT2, /* 1 - beta2^t */
+    MOT__VERDICT_RATE,    /* lr over Adam's first correction */
+    MOT__VERDICT_SECOND,  /* 1 over Adam's second correction */
+    /* Running metrics of the rows whose loss was a number, in refused steps too. */
     MOT__VERDICT_LOSS,
-    MOT__VERDICT_LOSS_LOW, /* running sums, a pair each so that small terms are not lost */
+    MOT__VERDICT_LOSS_LOW, /* what the additions to LOSS lost: the loss is the sum of both */
     MOT__VERDICT_CORRECT,
     MOT__VERDICT_COUNT, /* exact below 2^24 a read */
-    MOT__VERDICT_STEPS,
+    MOT__VERDICT_STEPS, /* applied */
     MOT__VERDICT_SKIPPED,
     MOT__VERDICT_FLOATS = 32
 };
@@ -42,18 +43,23 @@ size_t mot__optim_slots(const struct mot_optimizer
                             *optimizer); /* state buffers as large as the parameters: 0, 1 or 2 */
 mot_status mot__optim_check(
     const struct mot_optimizer *optimizer); /* a sentence for each value that makes no sense */
+mot_status mot__optim_check_lr(double lr);  /* the same for a rate alone; 0 is legal */
 void mot__verdict_start(float verdict[MOT__VERDICT_FLOATS]);         /* before the first step */
 void mot__verdict_clear_metrics(float verdict[MOT__VERDICT_FLOATS]); /* after they were read */
 
-struct mot__update { /* one piece of the flat buffers; n a multiple of 16 */
+struct mot__update { /* one piece of the flat buffers; n and all offsets multiples of 16 */
     size_t n;
     struct mot__mem p, g;    /* parameters, gradients */
     struct mot__mem slot[2]; /* momentum or m, v; buffer NULL where unused */
-    struct mot__mem verdict;
+    struct mot__mem verdict; /* any offset */
 };
-/* partials: MOT__NORM_PARTS floats of scratch, used when clip_norm > 0. Norm first over every
- * piece, then verdict, then updates. */
-#define MOT__NORM_PARTS 1024
+/* Norm first over every piece, then verdict, then updates. Norm is needed when clip_norm > 0 alone,
+ * and so are partials, MOT__NORM_PARTS floats of scratch (else buffer NULL). Without clipping a
+ * gradient that is not finite is found through the loss record only: the step that makes it is
+ * applied, the next one, whose loss is no number, is refused.
+ * Refused: record BAD > 0, COUNT negative or not finite, or the norm not finite. COUNT == 0 and
+ * nothing bad is an empty step: nothing changes, nothing is counted as skipped. */
+#define MOT__NORM_PARTS 16384
 mot_status mot__norm_launch(mot__device *device, const struct mot__update *piece, size_t pieces,
                             struct mot__mem partials);
 mot_status mot__verdict_launch(mot__device *device, const struct mot_optimizer *optimizer,
@@ -63,11 +69,20 @@ mot_status mot__update_launch(mot__device *device, const struct mot_optimizer *o
                               const struct mot__update *piece);
 
 /* The same on the host, from the same text: for central storage, tests and lanes that fail the bit
- * test. */
-void mot__norm_host(const float *g, size_t n, float partials[MOT__NORM_PARTS], bool first);
+ * test. start: which element of the whole gradient g[0] is, a multiple of 16; 0 begins anew. The
+ * parts are the same for every way to cut the gradient. n a multiple of 16 here too. */
+void mot__norm_host(const float *g, size_t n, float partials[MOT__NORM_PARTS], size_t start);
 void mot__verdict_host(const struct mot_optimizer *optimizer, double lr, const float *record,
                        const float *partials, float *verdict);
 void mot__update_host(const struct mot_optimizer *optimizer, double lr, size_t n, float *p,
                       const float *g, float *slot0, float *slot1, const float *verdict);
+
+/* Hard values (next to the smallest and largest, zeros of both signs, ordinary) through norm,
+ * verdict and update of every rule, against the host's bits. *good = false with a sentence in why:
+ * send this lane weights, not gradients. Remembered in the device's store; fresh = true tests
+ * anew. Waits. */
+mot_status mot__optim_selftest(mot__device *device, bool fresh, bool *good, char *why,
+                               size_t bytes);
+void mot__optim_hard_values(uint64_t seed, size_t n, float *out); /* never NaN or infinite */
 
 #endif

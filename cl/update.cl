@@ -1,0 +1,378 @@
+/* update.cl - what happens to the parameters once a step's gradients are reduced: norm, verdict,
+ * update. One text for host and device (src/optim/update_host.c includes it), equal to the bit.
+ *
+ * OpenCL leaves division, square root, contraction and small numbers to the vendor. So this text
+ * has + - * in a written order and nothing else: 1/x and sqrt(x) start from an integer and are
+ * Newton's. A product that may be small goes through settle(): magnitudes up to 2^-126 become +0,
+ * by their bits, whether or not the device keeps what is below (2^-126 itself goes too: a device
+ * may flush before it rounds up to it, and the sign of a flushed zero is nobody's). Decisions are
+ * made on bits.
+ *
+ * V is a vector of WIDTH floats on a device and one float on the host. Grid: CPU class, one item
+ * per SPAN vectors; GPU class, one item per vector. n and all offsets but the record's and the
+ * verdict's are multiples of 16. Gradients are sums; the verdict's scale divides. */
+#ifdef __OPENCL_C_VERSION__
+#pragma OPENCL FP_CONTRACT OFF
+#define INLINE static inline
+#define GLOBAL global
+#define SCALAR_BITS(x) as_int(x)
+#define SCALAR(x) ((x).s0)
+#if CLASS_CPU
+#define WIDTH 16
+#define SPAN 256
+#define NORM_RUN 8
+#define V float16
+#define VI int16
+#define BITS(x) as_int16(x)
+#define FLOATS(b) as_float16(b)
+#define GET(p, i) vload16(i, p)
+#define PUT(p, i, x) vstore16(x, i, p)
+#else
+#define WIDTH 4
+#define SPAN 1
+#define NORM_RUN 1
+#define V float4
+#define VI int4
+#define BITS(x) as_int4(x)
+#define FLOATS(b) as_float4(b)
+#define GET(p, i) (((global const float4 *)(p))[i]) /* so that 16 bytes travel at once */
+#define PUT(p, i, x) (((global float4 *)(p))[i] = (x))
+#endif
+#endif
+
+/* src/optim/optim.h names these; update_host.c holds the two together. */
+#define NORM_PARTS 16384
+#define NORM_FOLDED 64
+#define RECORD_LOSS 0
+#define RECORD_CORRECT 1
+#define RECORD_COUNT 2
+#define RECORD_BAD 3
+#define VERDICT_APPLY 0
+#define VERDICT_SCALE 1
+#define VERDICT_WEIGHT1 2
+#define VERDICT_WEIGHT2 3
+#define VERDICT_RATE 4
+#define VERDICT_SECOND 5
+#define VERDICT_LOSS 6
+#define VERDICT_LOSS_LOW 7
+#define VERDICT_CORRECT 8
+#define VERDICT_COUNT 9
+#define VERDICT_STEPS 10
+#define VERDICT_SKIPPED 11
+
+#define INFINITE 0x7f800000
+
+/* ---- arithmetic ---- */
+
+#define MAGNITUDE(x) (BITS(x) & 0x7fffffff)
+/* All ones where a < b, else zero; a and b are not negative. Masks, not ?:, so that a compiler
+ * which respects floating-point traps still widens the host's loops. */
+#define BELOW(a, b) (((a) - (b)) >> 31)
+
+INLINE V settle(V x)
+{
+    return FLOATS(BITS(x) & BELOW(0x00800000, MAGNITUDE(x)));
+}
+
+/* What is stored: vendors differ in the bits of a NaN. */
+INLINE V keep(V x)
+{
+    const VI none = BELOW(INFINITE, MAGNITUDE(x));
+
+    return FLOATS((BITS(settle(x)) & ~none) | (0x7fc00000 & none));
+}
+
+/* sqrt(x) of a settled x >= 0 as x * (1 / sqrt(x)), relative error about 1e-7; 0, infinity and NaN
+ * give themselves. Four steps from a seed that is 3.4 % off; x * y first, so that nothing leaves
+ * the range for any x: x = 0 gives 0 though y then is only some finite number. */
+INLINE V root(V x)
+{
+    const VI finite = BELOW(MAGNITUDE(x), INFINITE);
+    V y = FLOATS(0x5f3759df - (MAGNITUDE(x) >> 1));
+
+    y = y * (1.5f - 0.5f * (x * y * y));
+    y = y * (1.5f - 0.5f * (x * y * y));
+    y = y * (1.5f - 0.5f * (x * y * y));
+    y = y * (1.5f - 0.5f * (x * y * y));
+    return FLOATS((BITS(x * y) & finite) | (BITS(x) & ~finite));
+}
+
+/* 1/x of a settled x >= 0, relative error about 1e-7. 1/0 is infinite; from 2^125 on, where the
+ * seed would be too small a number, it is 0; NaN stays. The seed is 5 % off. */
+INLINE V inverse(V x)
+{
+    const VI none = BELOW(INFINITE, MAGNITUDE(x)), zero = BELOW(MAGNITUDE(x), 1);
+    const VI usual = BELOW(MAGNITUDE(x), 0x7e000000) & ~zero;
+    V y = FLOATS(0x7ef311c7 - MAGNITUDE(x));
+
+    y = y * (2.0f - x * y);
+    y = y * (2.0f - x * y);
+    y = y * (2.0f - x * y);
+    return FLOATS((BITS(y) & usual) | (INFINITE & zero) | (BITS(x) & none));
+}
+
+/* The same for one number. */
+INLINE float settle_one(float x)
+{
+    return SCALAR(settle((V)(x)));
+}
+
+/* 1/x to the last bit or next to it, exact for powers of two, where x is of ordinary size: the
+ * remainder 1 - x*y is computed exactly, by halves of 12 bits (Dekker 1971). Newton alone can stay
+ * one bit beside 1/1. */
+INLINE float inverse_one(float x)
+{
+    const float y = SCALAR(inverse((V)(x)));
+    const float xs = 4097.0f * x, ys = 4097.0f * y;
+    const float xh = xs - (xs - x), yh = ys - (ys - y);
+    const float xl = x - xh, yl = y - yh;
+    const float xy = x * y;
+    const float low = ((xh * yh - xy) + xh * yl + xl * yh) + xl * yl;
+
+    if (SCALAR_BITS(x) < 0x21800000 || SCALAR_BITS(x) > 0x5d800000) /* 2^-60, 2^60 */
+        return settle_one(y);
+    return y + y * ((1.0f - xy) - low);
+}
+
+/* ---- rules; p is the parameter, g the gradient's sum, in registers ---- */
+
+/* SGD as PyTorch has it: weight decay is added to the gradient. */
+INLINE V sgd(V p, V g, float scale, float lr, float decay)
+{
+    p = settle(p);
+    g = settle(settle(g) * scale);
+    g = settle(g + settle(p * decay));
+    return keep(p - settle(g * lr));
+}
+
+/* Momentum as PyTorch has it (Keras has the rate inside the velocity, which differs once the rate
+ * changes): u = momentum * u + g, p -= lr * u; Nesterov: p -= lr * (g + momentum * u). */
+INLINE V momentum_sgd(V p, V g, V *u, float scale, float lr, float decay, float momentum,
+                      int nesterov)
+{
+    const VI ahead = (VI)(-nesterov); /* all ones or zero */
+    V along;
+
+    p = settle(p);
+    g = settle(settle(g) * scale);
+    g = settle(g + settle(p * decay));
+    *u = keep(settle(settle(*u) * momentum) + g);
+    along = settle(g + settle(*u * momentum));
+    along = FLOATS((BITS(along) & ahead) | (BITS(*u) & ~ahead));
+    return keep(p - settle(along * lr));
+}
+
+/* Adam (Kingma, Ba 2015) as PyTorch has it: p -= lr * mhat / (sqrt(vhat) + epsilon), with rate = lr
+ * over the first correction and second = 1 over the other. decay: Adam's, added to the gradient;
+ * shrink: AdamW's, lr * weight decay, taken from p beforehand. */
+INLINE V adam(V p, V g, V *m, V *v, float scale, float rate, float second, float beta1, float gain1,
+              float beta2, float gain2, float epsilon, float decay, float shrink)
+{
+    V below;
+
+    p = settle(p);
+    g = settle(settle(g) * scale);
+    g = settle(g + settle(p * decay));
+    *m = keep(settle(settle(*m) * beta1) + settle(g * gain1));
+    *v = keep(settle(settle(*v) * beta2) + settle(settle(g * g) * gain2));
+    below = root(settle(*v * second)) + epsilon;
+    p = settle(p - settle(p * shrink));
+    return keep(p - settle(settle(*m * inverse(below)) * rate));
+}
+
+/* ---- norm and verdict ---- */
+
+/* The sixteen parts that end in part t: from[t], from[t + stride] ... Sums of settled squares need
+ * no settling. */
+INLINE float fold(GLOBAL const float *from, unsigned t, unsigned stride)
+{
+    float sum = from[t];
+    unsigned j;
+
+    for (j = 1; j < 16; ++j)
+        sum = sum + from[t + stride * j];
+    return sum;
+}
+
+/* Metrics of the rows whose loss was a number; the loss is a sum and what its additions lost
+ * (Knuth's two-sum), made one again each time, so that the second stays small. */
+INLINE void add_metrics(GLOBAL const float *record, GLOBAL float *verdict)
+{
+    const float a = verdict[VERDICT_LOSS], b = settle_one(record[RECORD_LOSS]);
+    const float sum = settle_one(a + b), back = settle_one(sum - a);
+    const float lost = settle_one(settle_one(a - settle_one(sum - back)) + settle_one(b - back));
+    const float low = settle_one(verdict[VERDICT_LOSS_LOW] + lost), high = settle_one(sum + low);
+
+    if ((SCALAR_BITS(b) & 0x7fffffff) >= INFINITE)
+        return;
+    verdict[VERDICT_LOSS] = high;
+    verdict[VERDICT_LOSS_LOW] = settle_one(low - settle_one(high - sum));
+    verdict[VERDICT_CORRECT] = verdict[VERDICT_CORRECT] + record[RECORD_CORRECT];
+    verdict[VERDICT_COUNT] = verdict[VERDICT_COUNT] + (record[RECORD_COUNT] - record[RECORD_BAD]);
+}
+
+/* 1 / count, times clip / norm where the mean gradient's norm is above clip (0: never); -1 where
+ * the gradient's norm is no finite number. partials are folded to NORM_FOLDED. */
+INLINE float scale_of(float count, float clip, GLOBAL const float *partials)
+{
+    const float scale = inverse_one(count);
+    float sum = 0.0f, norm;
+    unsigned t;
+
+    if (SCALAR_BITS(clip) == 0)
+        return scale;
+    for (t = 0; t < NORM_FOLDED; ++t)
+        sum = sum + partials[t];
+    if ((SCALAR_BITS(sum) & 0x7fffffff) >= INFINITE)
+        return -1.0f;
+    norm = settle_one(SCALAR(root((V)(sum))) * scale);
+    if (SCALAR_BITS(norm) <= SCALAR_BITS(clip))
+        return scale;
+    return settle_one(scale * settle_one(clip * inverse_one(norm)));
+}
+
+/* Apply this step? Not where a loss was no number, a gradient is none, or there were no rows; no
+ * rows and nothing bad is an empty step, not a skipped one. The weights 1 - beta^t follow m's and
+ * v's own recurrence, so that their rounding cancels (1 - 0.999f alone is 1e-5 off). */
+INLINE void decide(float lr, float clip, float beta1, float gain1, float beta2, float gain2,
+                   GLOBAL const float *record, GLOBAL const float *partials, GLOBAL float *verdict)
+{
+    const float count = settle_one(record[RECORD_COUNT]);
+    const int bad = (SCALAR_BITS(record[RECORD_BAD]) & 0x7fffffff) != 0;
+    float scale = -1.0f;
+
+    if (!bad && SCALAR_BITS(count) > 0 && SCALAR_BITS(count) < INFINITE)
+        scale = scale_of(count, clip, partials);
+    verdict[VERDICT_APPLY] = SCALAR_BITS(scale) >= 0 ? 1.0f : 0.0f;
+    verdict[VERDICT_SCALE] = SCALAR_BITS(scale) >= 0 ? scale : 0.0f;
+    if (SCALAR_BITS(scale) >= 0) {
+        const float weight1 = settle_one(verdict[VERDICT_WEIGHT1] * beta1) + gain1;
+        const float weight2 = settle_one(verdict[VERDICT_WEIGHT2] * beta2) + gain2;
+
+        verdict[VERDICT_WEIGHT1] = weight1;
+        verdict[VERDICT_WEIGHT2] = weight2;
+        verdict[VERDICT_RATE] = settle_one(lr * inverse_one(weight1));
+        verdict[VERDICT_SECOND] = inverse_one(weight2);
+        verdict[VERDICT_STEPS] = verdict[VERDICT_STEPS] + 1.0f;
+    } else if (bad || SCALAR_BITS(count) != 0) {
+        verdict[VERDICT_SKIPPED] = verdict[VERDICT_SKIPPED] + 1.0f;
+    }
+    add_metrics(record, verdict);
+}
+
+#ifdef __OPENCL_C_VERSION__
+/* ---- kernels ---- */
+
+/* Add the squares of g, the elements start, start + 1 ... of the whole gradient, to the parts:
+ * element e belongs to part e % NORM_PARTS, so that no split of the buffer and no device matters.
+ * start is taken modulo NORM_PARTS. */
+kernel void norm(const uint n, const uint start, const uint first, global const float *g,
+                 const uint g_at, global float *partials, const uint partials_at)
+{
+    const uint item = get_global_id(0);
+    const uint at = item * NORM_RUN * WIDTH; /* this item's first part */
+    V sum[NORM_RUN];
+    uint k, row;
+
+    if (at >= NORM_PARTS)
+        return;
+    g += g_at;
+    partials += partials_at + at;
+    for (k = 0; k < NORM_RUN; ++k)
+        sum[k] = first ? (V)(0.0f) : GET(partials, k);
+    for (row = 0; row < n; row += NORM_PARTS)
+        for (k = 0; k < NORM_RUN; ++k) {
+            const uint i = row + (at + k * WIDTH + NORM_PARTS - start) % NORM_PARTS;
+
+            if (i < n) {
+                const V x = settle(GET(g, i / WIDTH));
+
+                sum[k] = sum[k] + settle(x * x);
+            }
+        }
+    for (k = 0; k < NORM_RUN; ++k)
+        PUT(partials, k, sum[k]);
+}
+
+/* Sixteen parts to one, in place: only item t touches the parts t, t + stride ... */
+kernel void norm_fold(const uint stride, global float *partials, const uint partials_at)
+{
+    const uint t = get_global_id(0);
+
+    if (t < stride)
+        partials[partials_at + t] = fold(partials + partials_at, t, stride);
+}
+
+kernel void verdict(const float lr, const float clip, const float beta1, const float gain1,
+                    const float beta2, const float gain2, global const float *record,
+                    const uint record_at, global const float *partials, const uint partials_at,
+                    global float *out, const uint out_at)
+{
+    if (get_global_id(0) == 0)
+        decide(lr, clip, beta1, gain1, beta2, gain2, record + record_at, partials + partials_at,
+               out + out_at);
+}
+
+kernel void update_sgd(const uint n, const float lr, const float decay,
+                       global const float *restrict verdict_in, const uint verdict_at,
+                       global const float *restrict g, const uint g_at, global float *restrict p,
+                       const uint p_at)
+{
+    const float scale = verdict_in[verdict_at + VERDICT_SCALE];
+    uint i = get_global_id(0) * SPAN;
+    const uint end = min(i + SPAN, n / WIDTH);
+
+    if (verdict_in[verdict_at + VERDICT_APPLY] == 0.0f)
+        return;
+    for (; i < end; ++i)
+        PUT(p + p_at, i, sgd(GET(p + p_at, i), GET(g + g_at, i), scale, lr, decay));
+}
+
+kernel void update_momentum(const uint n, const float lr, const float decay, const float momentum,
+                            const uint nesterov, global const float *restrict verdict_in,
+                            const uint verdict_at, global const float *restrict g, const uint g_at,
+                            global float *restrict p, const uint p_at, global float *restrict u,
+                            const uint u_at)
+{
+    const float scale = verdict_in[verdict_at + VERDICT_SCALE];
+    uint i = get_global_id(0) * SPAN;
+    const uint end = min(i + SPAN, n / WIDTH);
+
+    if (verdict_in[verdict_at + VERDICT_APPLY] == 0.0f)
+        return;
+    for (; i < end; ++i) {
+        V along = GET(u + u_at, i);
+
+        PUT(p + p_at, i,
+            momentum_sgd(GET(p + p_at, i), GET(g + g_at, i), &along, scale, lr, decay, momentum,
+                         nesterov != 0));
+        PUT(u + u_at, i, along);
+    }
+}
+
+kernel void update_adam(const uint n, const float beta1, const float gain1, const float beta2,
+                        const float gain2, const float epsilon, const float decay,
+                        const float shrink, global const float *restrict verdict_in,
+                        const uint verdict_at, global const float *restrict g, const uint g_at,
+                        global float *restrict p, const uint p_at, global float *restrict m,
+                        const uint m_at, global float *restrict v, const uint v_at)
+{
+    const float scale = verdict_in[verdict_at + VERDICT_SCALE];
+    const float rate = verdict_in[verdict_at + VERDICT_RATE];
+    const float second = verdict_in[verdict_at + VERDICT_SECOND];
+    uint i = get_global_id(0) * SPAN;
+    const uint end = min(i + SPAN, n / WIDTH);
+
+    if (verdict_in[verdict_at + VERDICT_APPLY] == 0.0f)
+        return;
+    for (; i < end; ++i) {
+        V mean = GET(m + m_at, i), square = GET(v + v_at, i);
+
+        PUT(p + p_at, i,
+            adam(GET(p + p_at, i), GET(g + g_at, i), &mean, &square, scale, rate, second, beta1,
+                 gain1, beta2, gain2, epsilon, decay, shrink));
+        PUT(m + m_at, i, mean);
+        PUT(v + v_at, i, square);
+    }
+}
+#endif

@@ -1,0 +1,17 @@
+/* numbers.h - an optimizer's values as the update's text takes them: rounded once, here, so that
+ * host and device get the same floats. For optim/ alone. */
+#ifndef MOT_OPTIM_NUMBERS_H
+#define MOT_OPTIM_NUMBERS_H
+
+#include "optim/optim.h"
+
+struct mot__numbers {
+    float lr, clip, momentum;
+    float beta1, gain1, beta2, gain2; /* gain = 1 - beta, from the double; SGD: 0 and 1 */
+    float epsilon;
+    float decay;  /* added to the gradient, times p */
+    float shrink; /* AdamW: taken from p, times p */
+};
+struct mot__numbers mot__numbers_of(const struct mot_optimizer *optimizer, double lr);
+
+#endif
