@@ -284,6 +284,40 @@ static void the_machine_is_told_as_it_is(void **state)
     mot_inventory_close(inventory);
 }
 
+/* ---- the doctor, with the same drivers ---- */
+
+static void the_doctor_looks_at_this_machine(void **state)
+{
+    mot_inventory *inventory = look("");
+    mot_diagnosis *diagnosis = NULL;
+    char devices[64];
+
+    (void)state;
+    assert_int_equal(setenv("MOTLEY_DEVICES", ",,", 1), 0); /* wrong, and not its business */
+    assert_ok(mot_diagnosis_open("/", &diagnosis));
+    assert_int_equal(unsetenv("MOTLEY_DEVICES"), 0);
+    assert_true(mot_diagnosis_count(diagnosis) > 0);
+    assert_null(mot_diagnosis_get(diagnosis, mot_diagnosis_count(diagnosis)));
+    snprintf(devices, sizeof devices, "OpenCL devices: %zu\n", mot_inventory_count(inventory));
+    assert_non_null(strstr(mot_diagnosis_report(diagnosis), devices));
+    mot_diagnosis_close(diagnosis);
+    mot_inventory_close(inventory);
+}
+
+static void the_doctor_bears_a_root_that_is_not_there(void **state)
+{
+    mot_diagnosis *diagnosis = NULL;
+
+    (void)state;
+    assert_ok(mot_diagnosis_open("/nowhere/at/all", &diagnosis));
+    assert_true(mot_diagnosis_count(diagnosis) > 0);
+    mot_diagnosis_close(diagnosis);
+    diagnosis = NULL;
+    assert_story(mot_diagnosis_open(NULL, &diagnosis), MOT_BAD_ARG, "root or out is NULL");
+    assert_null(diagnosis);
+    mot_diagnosis_close(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +326,8 @@ int main(void)
         cmocka_unit_test(a_malformed_text_opens_nothing),
         cmocka_unit_test(looking_twice_tells_the_same_and_keeps_no_file),
         cmocka_unit_test(the_machine_is_told_as_it_is),
+        cmocka_unit_test(the_doctor_looks_at_this_machine),
+        cmocka_unit_test(the_doctor_bears_a_root_that_is_not_there),
     };
 
     unsetenv("MOTLEY_DEVICES"); /* a developer's own */
