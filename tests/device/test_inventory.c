@@ -259,13 +259,68 @@ static void on_none(const mot_inventory *inventory)
     assert_story(mot__pick_parse(inventory, "gpu", &pick, &count), MOT_NO_DEVICE, wanted);
 }
 
+/* ---- machines that tests/fault/guise.c plays ---- */
+
+static void on_cards(const mot_inventory *inventory)
+{
+    const struct mot_device_info *amd = find(inventory, POCL, 0);
+    const struct mot_device_info *nvidia = find(inventory, POCL, 1);
+    const struct mot_device_info *mesa = find(inventory, "rusticl", 0);
+    char reason[64];
+
+    assert_int_equal(mot_inventory_count(inventory), 4);
+    assert_string_equal(amd->name, "AMD Radeon RX 6800 (gfx1030)");
+    assert_string_equal(amd->pci, "c3:00.1");
+    assert_string_equal(nvidia->pci, "0001:0a:03.2");
+    assert_int_equal(amd->type, MOT_DEVICE_GPU);
+    assert_int_equal(amd->device_class, MOT_CLASS_GPU);
+    assert_int_equal(mesa->type, MOT_DEVICE_GPU);
+    assert_string_equal(mesa->pci, "c3:00.1");
+    assert_int_equal(mesa->same_as, amd->index);
+    assert_int_equal(mesa->max_sub, 0); /* whatever it says */
+    snprintf(reason, sizeof reason, "same card as %zu", amd->index);
+    assert_string_equal(mesa->reason, reason);
+    assert_true(amd->chosen && nvidia->chosen);
+    assert_int_equal(count_chosen(inventory), 2);
+}
+
+static void on_host(const mot_inventory *inventory)
+{
+    const struct mot_device_info *cpu = find(inventory, POCL, 0);
+    const struct mot_device_info *igpu = find(inventory, POCL, 1);
+    const struct mot_device_info *mesa = find(inventory, "rusticl", 0);
+
+    assert_string_equal(cpu->uuid, "0102030405060708090a0b0c0d0e0ffe");
+    assert_string_equal(cpu->pci, "");
+    assert_int_equal(cpu->same_as, -1); /* equal inside one platform: two devices */
+    assert_int_equal(igpu->same_as, -1);
+    assert_int_equal(igpu->type, MOT_DEVICE_IGPU);
+    assert_int_equal(igpu->max_sub, 0);
+    assert_true(igpu->chosen && !cpu->chosen);
+    assert_int_equal(mesa->type, MOT_DEVICE_CPU);
+    assert_int_equal(mesa->same_as, cpu->index);
+    assert_string_equal(find(inventory, "Oclgrind", 0)->uuid, "");
+}
+
+static void on_sick(const mot_inventory *inventory)
+{
+    assert_int_equal(mot_inventory_count(inventory), 0);
+    assert_notes(inventory, "platform " POCL " failed to list its devices: OpenCL error -6\n");
+    assert_notes(inventory,
+                 " on platform rusticl is left out: its driver says it is not available");
+    assert_notes(inventory, "Oclgrind Simulator on platform Oclgrind is left out: it offers OpenCL "
+                            "1.1 and 1.2 is needed");
+    assert_notes(inventory, "\nlooked through the OpenCL loader in ");
+}
+
 static const struct {
     const char *name;
     void (*check)(const mot_inventory *inventory);
 } machines[] = {
     {"pocl", on_pocl},   {"two", on_two},       {"all", on_all},
     {"empty", on_empty}, {"broken", on_broken}, {"named_twice", on_named_twice},
-    {"none", on_none},
+    {"none", on_none},   {"cards", on_cards},   {"host", on_host},
+    {"sick", on_sick},
 };
 
 static void the_machine_is_told_as_it_is(void **state)
