@@ -23,11 +23,13 @@ endif()
 if(MOTLEY_HAVE_POCL AND MOTLEY_HAVE_RUSTICL)
     file(COPY ${icd_pocl} ${icd_rusticl} DESTINATION ${icd}/empty)
     add_test(NAME inventory_on_empty COMMAND ${CMAKE_COMMAND} -E env --unset=RUSTICL_ENABLE
-        MOTLEY_TEST_MACHINE=empty OCL_ICD_VENDORS=${icd}/empty POCL_DEVICES=pthread $<TARGET_FILE:test_inventory>)
+        MOTLEY_TEST_MACHINE=empty OCL_ICD_VENDORS=${icd}/empty POCL_DEVICES=pthread
+        $<TARGET_FILE:test_inventory>)
     set_tests_properties(inventory_on_empty PROPERTIES LABELS device)
 endif()
 if(MOTLEY_HAVE_POCL AND MOTLEY_HAVE_RUSTICL AND MOTLEY_HAVE_OCLGRIND)
-    inventory_on(all "OCL_ICD_VENDORS=${MOTLEY_ICD_ALL};RUSTICL_ENABLE=llvmpipe;POCL_DEVICES=pthread")
+    inventory_on(all "OCL_ICD_VENDORS=${MOTLEY_ICD_ALL};RUSTICL_ENABLE=llvmpipe"
+        "POCL_DEVICES=pthread")
 
     # Cards that are not here, played by a layer over those three.
     include(CheckIncludeFile)
@@ -40,7 +42,8 @@ if(MOTLEY_HAVE_POCL AND MOTLEY_HAVE_RUSTICL AND MOTLEY_HAVE_OCLGRIND)
         target_link_libraries(guise PRIVATE motley_flags)
         foreach(play cards host sick)
             inventory_on(${play} "OCL_ICD_VENDORS=${MOTLEY_ICD_ALL};RUSTICL_ENABLE=llvmpipe"
-                "POCL_DEVICES=pthread pthread;OPENCL_LAYERS=$<TARGET_FILE:guise>;MOTLEY_GUISE=${play}")
+                "POCL_DEVICES=pthread pthread;OPENCL_LAYERS=$<TARGET_FILE:guise>"
+                "MOTLEY_GUISE=${play}")
         endforeach()
     endif()
 endif()
