@@ -129,6 +129,23 @@ static float team_reduce(const struct team team, const float v, const bool large
 #define ACT_SIGMOID 4
 #define ACT_TANH 5
 
+/* act(x) of one number; a NaN stays one. */
+static float act_one(const uint act, const float leaky, const float x)
+{
+    switch (act) {
+    case ACT_RELU:
+        return x < 0.0f ? 0.0f : x;
+    case ACT_LEAKY_RELU:
+        return x < 0.0f ? leaky * x : x;
+    case ACT_SIGMOID:
+        return 1.0f / (1.0f + exp(-x));
+    case ACT_TANH:
+        return tanh(x);
+    default:
+        return x;
+    }
+}
+
 /* d act / d x, told by the output y alone. */
 static vec act_slope(const uint act, const float leaky, const vec y)
 {

@@ -1,0 +1,255 @@
+/* gemm_cpu.cl - C = act(alpha * op(A) * op(B) + bias) or C += alpha * op(A) * op(B), row-major,
+ * shaped for a CPU: a register tile, and packed panels that stay in its caches.
+ * Grid: one work-item per group; group (x, y) computes the mb x nb block of C at (y mb, x nb). Its part of A and
+ * a panel of B are copied to local memory, kc steps of k at a time, zeros beyond the edges, so that the innermost
+ * loop has constant strides and no edge.
+ * Defines: WIDTH, floats in a register (4, 8, 16); DEPTH, the most steps of k in one pass, a multiple of 16;
+ * TRANS_A: A is stored (k, m); TRANS_B: B is stored (n, k). ROWS is known to device/gemm_tile.c too. */
+#if WIDTH == 16
+typedef float16 reg;
+#define LOAD_REG(p) vload16(0, p)
+#define STORE_REG(v, p) vstore16(v, 0, p)
+#define ROWS 8 /* 16 accumulators of 32 registers: enough to hide the latency, and it divides round batches */
+#define ROWS_LAST 4
+#elif WIDTH == 8
+typedef float8 reg;
+#define LOAD_REG(p) vload8(0, p)
+#define STORE_REG(v, p) vstore8(v, 0, p)
+#define ROWS 6 /* 12 accumulators of 16 registers */
+#define ROWS_LAST 2
+#elif WIDTH == 4
+typedef float4 reg;
+#define LOAD_REG(p) vload4(0, p)
+#define STORE_REG(v, p) vstore4(v, 0, p)
+#define ROWS 6
+#define ROWS_LAST 2
+#else
+#error "WIDTH must be 4, 8 or 16"
+#endif
+#define COLS (2 * WIDTH)
+#define A_PITCH (DEPTH + 16) /* never a power of two: rows must not share cache sets */
+
+/* A strip of rows is packed (rows, A_PITCH) as it lies, or (kc, rows) when A is transposed: plain copies either way,
+ * and both take rows * A_PITCH floats at most. */
+#if TRANS_A
+#define A_ROW(rows) 1
+#define A_STEP(rows) (rows)
+#else
+#define A_ROW(rows) A_PITCH
+#define A_STEP(rows) 1
+#endif
+
+/* tile (rows, 2 registers) = strip (rows, kc) * panel (kc, regs registers). LOAD_REG where b[j] would do: clang gives
+ * 512-bit registers only to functions that pass 512-bit values to or from a call. */
+#define TILE(name, rows, regs)                                                                                         \
+    static void name(const uint kc, local const float *a, local const reg *b, private reg *tile)                       \
+    {                                                                                                                  \
+        reg sum[rows][regs];                                                                                           \
+                                                                                                                       \
+        _Pragma("unroll")                                                                                              \
+        for (int i = 0; i < rows; i++)                                                                                 \
+            _Pragma("unroll")                                                                                          \
+            for (int j = 0; j < regs; j++)                                                                             \
+                sum[i][j] = (reg)(0.0f);                                                                               \
+        for (uint p = 0; p < kc; p++, a += A_STEP(rows), b += regs)                                                    \
+            _Pragma("unroll")                                                                                          \
+            for (int i = 0; i < rows; i++)                                                                             \
+                _Pragma("unroll")                                                                                      \
+                for (int j = 0; j < regs; j++)                                                                         \
+                    sum[i][j] += (reg)(a[i * A_ROW(rows)]) * LOAD_REG((local const float *)(b + j));                   \
+        _Pragma("unroll")                                                                                              \
+        for (int i = 0; i < rows; i++)                                                                                 \
+            _Pragma("unroll")                                                                                          \
+            for (int j = 0; j < regs; j++)                                                                             \
+                tile[2 * i + j] = sum[i][j];                                                                           \
+    }
+
+TILE(tile_wide, ROWS, 2)
+TILE(tile_narrow, ROWS, 1)
+TILE(tile_wide_last, ROWS_LAST, 2)
+TILE(tile_narrow_last, ROWS_LAST, 1)
+
+/* How many rows the strip at row i of a block has: whole strips, then short ones. */
+static uint strip_rows(const uint rows, const uint i)
+{
+    return rows - i > ROWS - ROWS_LAST ? ROWS : ROWS_LAST;
+}
+
+/* count floats from global to local memory. */
+static void copy(const uint count, global const STORED *from, local reg *to)
+{
+    uint i = 0;
+
+    for (; i + WIDTH <= count; i += WIDTH)
+        to[i / WIDTH] = LOAD_REG(from + i);
+    for (; i < count; i++)
+        ((local float *)to)[i] = LOAD(from, i);
+}
+
+/* kc steps from p0 on of op(A)'s rows [i0, i0 + rows), into strips. */
+static void pack_a(const uint m, const uint k, const uint i0, const uint rows, const uint p0, const uint kc,
+        global const STORED *a, local float *to)
+{
+    for (uint i = 0, w; i < rows; i += w, to += w * A_PITCH) {
+        w = strip_rows(rows, i);
+#if TRANS_A
+        global const STORED *from = a + p0 * (size_t)m + i0 + i;
+
+        if (w == ROWS && i + ROWS <= rows)
+            for (uint p = 0; p < kc; p++)
+#pragma unroll
+                for (uint r = 0; r < ROWS; r++)
+                    to[p * ROWS + r] = LOAD(from, p * (size_t)m + r);
+        else
+            for (uint p = 0; p < kc; p++)
+                for (uint r = 0; r < w; r++)
+                    to[p * w + r] = i + r < rows ? LOAD(from, p * (size_t)m + r) : 0.0f;
+#else
+        for (uint r = 0; r < w; r++)
+            if (i + r < rows)
+                copy(kc, a + (i0 + i + r) * (size_t)k + p0, (local reg *)(to + r * A_PITCH));
+            else
+                for (uint p = 0; p < kc; p++)
+                    to[r * A_PITCH + p] = 0.0f;
+#endif
+    }
+}
+
+#if TRANS_B
+/* to (WIDTH, regs) = WIDTH steps of WIDTH rows of B, transposed: the registers' perfect shuffle, log2(WIDTH) times. */
+static void pack_square(global const STORED *b, const uint k, const uint rows, const uint regs, local reg *to)
+{
+    reg v[WIDTH], u[WIDTH];
+
+#pragma unroll
+    for (uint i = 0; i < WIDTH; i++)
+        v[i] = i < rows ? LOAD_REG(b + i * (size_t)k) : (reg)(0.0f);
+#pragma unroll
+    for (uint s = 1; s < WIDTH; s *= 2) {
+#pragma unroll
+        for (uint i = 0; i < WIDTH / 2; i++) {
+            u[2 * i].even = v[i].lo;
+            u[2 * i].odd = v[i + WIDTH / 2].lo;
+            u[2 * i + 1].even = v[i].hi;
+            u[2 * i + 1].odd = v[i + WIDTH / 2].hi;
+        }
+#pragma unroll
+        for (uint i = 0; i < WIDTH; i++)
+            v[i] = u[i];
+    }
+#pragma unroll
+    for (uint i = 0; i < WIDTH; i++)
+        to[i * regs] = v[i];
+}
+#endif
+
+/* Columns [j0, j0 + cols) of op(B), kc steps from p0 on, into to (kc, regs registers). */
+static void pack_b(const uint n, const uint k, const uint j0, const uint cols, const uint p0, const uint kc,
+        const uint regs, global const STORED *b, local reg *to)
+{
+#if TRANS_B
+    for (uint j = 0; j < regs; j++) {
+        const uint rows = min(cols - j * WIDTH, (uint)WIDTH);
+        global const STORED *from = b + (j0 + j * WIDTH) * (size_t)k + p0;
+        uint p = 0;
+
+        for (; p + WIDTH <= kc; p += WIDTH)
+            pack_square(from + p, k, rows, regs, to + p * regs + j);
+        for (; p < kc; p++)
+            for (uint i = 0; i < WIDTH; i++)
+                ((local float *)(to + p * regs + j))[i] = i < rows ? LOAD(from, i * (size_t)k + p) : 0.0f;
+    }
+#else
+    for (uint p = 0; p < kc; p++, to += regs) {
+        copy(cols, b + (p0 + p) * (size_t)n + j0, to);
+        for (uint j = cols; j < regs * WIDTH; j++)
+            ((local float *)to)[j] = 0.0f;
+    }
+#endif
+}
+
+struct finish { /* what follows the products */
+    float alpha, leaky;
+    uint add, has_bias, act; /* add: to what C holds */
+};
+
+/* The tile goes to rows x cols of C. */
+static void put_tile(const struct finish how, const uint rows, const uint cols, const uint n, private const reg *tile,
+        global const STORED *bias, global STORED *c)
+{
+    for (uint i = 0; i < rows; i++, c += n) {
+        private const float *row = (private const float *)(tile + 2 * i);
+        uint j = 0;
+
+        for (; j + WIDTH <= cols; j += WIDTH) {
+            reg v = how.alpha * tile[2 * i + j / WIDTH];
+
+            if (how.add)
+                v += LOAD_REG(c + j);
+            if (how.has_bias)
+                v += LOAD_REG(bias + j);
+            STORE_REG(v, c + j);
+        }
+        for (; j < cols; j++) {
+            float v = how.alpha * row[j];
+
+            if (how.add)
+                v += LOAD(c, j);
+            if (how.has_bias)
+                v += LOAD(bias, j);
+            STORE(c, j, v);
+        }
+        if (how.act)
+            for (j = 0; j < cols; j++)
+                STORE(c, j, act_one(how.act, how.leaky, LOAD(c, j)));
+    }
+}
+
+/* One panel of B against every strip of A. */
+static void panel(const struct finish how, const uint rows, const uint cols, const uint n, const uint kc,
+        local const float *a, local const reg *b, global const STORED *bias, global STORED *c)
+{
+    reg tile[2 * ROWS];
+
+    for (uint i = 0, w; i < rows; i += w, a += w * A_PITCH) {
+        w = strip_rows(rows, i);
+        if (w == ROWS && cols > WIDTH)
+            tile_wide(kc, a, b, tile);
+        else if (w == ROWS)
+            tile_narrow(kc, a, b, tile);
+        else if (cols > WIDTH)
+            tile_wide_last(kc, a, b, tile);
+        else
+            tile_narrow_last(kc, a, b, tile);
+        put_tile(how, min(w, rows - i), cols, n, tile, bias, c + i * (size_t)n);
+    }
+}
+
+/* strips: (mb rounded up to whole strips, A_PITCH); columns: (DEPTH, COLS). */
+kernel void gemm_cpu(const uint m, const uint n, const uint k, const uint mb, const uint nb, const uint kc_most,
+        const float alpha, const uint accumulate, const uint act, const float leaky, const uint has_bias,
+        local reg *strips, local reg *columns, global const STORED *a, const uint a_at, global const STORED *b,
+        const uint b_at, global const STORED *bias, const uint bias_at, global STORED *c, const uint c_at)
+{
+    const uint i0 = get_global_id(1) * mb, j0 = get_global_id(0) * nb;
+    const uint rows = min(mb, m - i0), j_end = min(j0 + nb, n);
+    struct finish how = {alpha, leaky, accumulate, 0, 0};
+
+    for (uint p0 = 0; p0 < k; p0 += kc_most) {
+        const uint kc = min(kc_most, k - p0);
+
+        if (p0 + kc == k) {
+            how.act = act;
+            how.has_bias = has_bias;
+        }
+        pack_a(m, k, i0, rows, p0, kc, a + a_at, (local float *)strips);
+        for (uint j = j0; j < j_end; j += COLS) {
+            const uint cols = min((uint)COLS, j_end - j);
+
+            pack_b(n, k, j, cols, p0, kc, cols > WIDTH ? 2 : 1, b + b_at, columns);
+            panel(how, rows, cols, n, kc, (local const float *)strips, columns, bias + bias_at + j,
+                    c + c_at + i0 * (size_t)n + j);
+        }
+        how.add = 1;
+    }
+}

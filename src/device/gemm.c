@@ -1,0 +1,218 @@
+/* gemm.c - the one door to GEMM: which candidate computes it on a device, decided once. */
+#include "device/gemm.h"
+#include "base/size.h"
+#include "base/sum.h"
+#include "device/gemm_parts.h"
+#include "device/kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHY_BYTES 256
+
+#if MOTLEY_CLBLAST
+#define CLBLAST mot__gemm_clblast
+#else
+#define CLBLAST NULL
+#endif
+
+static const struct {
+    const char *name;
+    mot__gemm_run *run;  /* NULL: not in this build */
+    const char *program; /* whose text a verdict is about */
+} candidates[MOT__GEMM_KINDS] = {
+    [MOT__GEMM_AUTO] = {"auto", NULL, ""},
+    [MOT__GEMM_CLBLAST] = {"clblast", CLBLAST, "gemm_epilogue"},
+    [MOT__GEMM_TILE_CPU] = {"tile-cpu", mot__gemm_tile_cpu, "gemm_cpu"},
+    [MOT__GEMM_TILE_GPU] = {"tile-gpu", mot__gemm_tile_gpu, "gemm_gpu"},
+};
+
+/* What is tried after the first wish, in this order. */
+#define ORDER 3
+static const enum mot__gemm_kind cpu_order[ORDER] = {MOT__GEMM_TILE_CPU, MOT__GEMM_TILE_GPU,
+                                                     MOT__GEMM_CLBLAST};
+static const enum mot__gemm_kind gpu_order[ORDER] = {MOT__GEMM_TILE_GPU, MOT__GEMM_TILE_CPU,
+                                                     MOT__GEMM_CLBLAST};
+
+const char *mot__gemm_name(enum mot__gemm_kind kind)
+{
+    return (unsigned)kind < MOT__GEMM_KINDS ? candidates[kind].name : "unknown";
+}
+
+enum mot__gemm_kind mot__gemm_chosen(const mot__device *device)
+{
+    return device->gemm ? device->gemm->chosen : MOT__GEMM_AUTO;
+}
+
+void mot__gemm_clear(mot__device *device)
+{
+    free(device->gemm);
+    device->gemm = NULL;
+}
+
+mot_status mot__gemm_state(mot__device *device, struct mot__gemm_state **out)
+{
+    struct mot__gemm_state *state = device->gemm;
+    size_t kind;
+
+    if (!state) {
+        state = calloc(1, sizeof *state);
+        if (!state)
+            return mot__fail(MOT_NO_MEMORY, "%zu bytes for GEMM", sizeof *state);
+        for (kind = 0; kind < MOT__GEMM_KINDS; kind++)
+            state->run[kind] = candidates[kind].run;
+        mot__gemm_tile_shape(device, state);
+        device->gemm = state;
+    }
+    *out = state;
+    return MOT_OK;
+}
+
+/* ---- the choice ---- */
+
+/* What the caller or $MOTLEY_GEMM asks for goes first; AUTO: nothing. */
+static mot_status first_wish(const mot__device *device, const enum mot__gemm_kind *order,
+                             enum mot__gemm_kind *out)
+{
+    const char *text = getenv("MOTLEY_GEMM");
+
+    *out = device->gemm_wish;
+    if (*out != MOT__GEMM_AUTO || !text || !text[0] || strcmp(text, "auto") == 0)
+        return MOT_OK;
+    if (strcmp(text, "clblast") == 0)
+        *out = MOT__GEMM_CLBLAST;
+    else if (strcmp(text, "tile") == 0)
+        *out = order[0];
+    else
+        return mot__fail(MOT_BAD_ARG, "MOTLEY_GEMM is \"%s\"; it can be auto, clblast or tile",
+                         text);
+    return MOT_OK;
+}
+
+/* Without a wish: our tile on CPUs and simulators; CLBlast, where it is built in, on GPUs. */
+static enum mot__gemm_kind shipped(const mot__device *device, const enum mot__gemm_kind *order)
+{
+    return order == gpu_order && candidates[MOT__GEMM_CLBLAST].run && !device->facts.info.simulator
+               ? MOT__GEMM_CLBLAST
+               : order[0];
+}
+
+static mot_status check_kind(const struct mot__gemm_state *state, enum mot__gemm_kind kind)
+{
+    if (kind == MOT__GEMM_CLBLAST && !state->run[kind])
+        return mot__fail(MOT_UNSUPPORTED, "gemm: this build has no CLBlast");
+    if ((unsigned)kind >= MOT__GEMM_KINDS || !state->run[kind])
+        return mot__fail(MOT_BAD_ARG, "gemm: there is no candidate %d", (int)kind);
+    return MOT_OK;
+}
+
+/* A verdict holds for the kernel's text as it was then. */
+static uint64_t text_sum(enum mot__gemm_kind kind)
+{
+    const struct mot__kernel_text *row;
+    uint64_t sum = 0;
+
+    for (row = mot__kernel_texts; row->name; row++)
+        if (strcmp(row->name, "common") == 0 || strcmp(row->name, candidates[kind].program) == 0)
+            sum = mot__hash64(row->text, strlen(row->text), sum);
+    return sum;
+}
+
+/* From the store: "<sum of the text> right" or "<sum> <why not>"; else by testing. */
+static mot_status verdict(mot__device *device, enum mot__gemm_kind kind, bool *good, char *why)
+{
+    char key[48], line[WHY_BYTES + 32], sum[24];
+    mot_status status;
+    bool found;
+
+    snprintf(key, sizeof key, "gemm.%s", mot__gemm_name(kind));
+    snprintf(sum, sizeof sum, "%016llx ", (unsigned long long)text_sum(kind));
+    status = mot__store_get(device, key, line, sizeof line, &found);
+    if (status != MOT_OK)
+        return status;
+    if (found && strncmp(line, sum, strlen(sum)) == 0) {
+        snprintf(why, WHY_BYTES, "%.*s", WHY_BYTES - 1, line + strlen(sum));
+        *good = strcmp(why, "right") == 0;
+        return MOT_OK;
+    }
+    status = mot__gemm_test(device, kind, good, why, WHY_BYTES);
+    if (status != MOT_OK)
+        return status;
+    why[strcspn(why, "\n")] = '\0';
+    snprintf(line, sizeof line, "%s%s", sum, why);
+    return mot__store_set(device, key, line);
+}
+
+static mot_status choose(mot__device *device, struct mot__gemm_state *state)
+{
+    const enum mot__gemm_kind *order =
+        device->facts.device_class == MOT_CLASS_CPU ? cpu_order : gpu_order;
+    enum mot__gemm_kind first, kind;
+    char why[WHY_BYTES] = "";
+    bool good = false;
+    size_t i;
+    mot_status status = first_wish(device, order, &first);
+
+    if (status != MOT_OK)
+        return status;
+    if (first == MOT__GEMM_AUTO)
+        first = shipped(device, order);
+    status = check_kind(state, first);
+    if (status != MOT_OK)
+        return status;
+    for (i = 0; i <= ORDER && !good; i++) { /* the first wish, then the row without it */
+        kind = i == 0 ? first : order[i - 1];
+        if (i > 0 && (kind == first || !state->run[kind]))
+            continue;
+        status = verdict(device, kind, &good, why);
+        if (status != MOT_OK)
+            return mot__fail_in(status, "testing GEMM by %s", mot__gemm_name(kind));
+        if (good)
+            state->chosen = kind;
+    }
+    return good ? MOT_OK
+                : mot__fail(MOT_DEVICE_FAILED, "%s: no GEMM computes rightly here; the last: %s",
+                            device->facts.info.name, why);
+}
+
+/* ---- the call ---- */
+
+static mot_status check(const struct mot__gemm *gemm)
+{
+    const size_t most = UINT32_MAX / 2;
+
+    if (gemm->accumulate && (gemm->bias.buffer || gemm->act != MOT_ACT_NONE))
+        return mot__fail(MOT_BAD_ARG, "gemm: C += ... has no bias and no activation");
+    if ((int)gemm->act < MOT_ACT_NONE || gemm->act > MOT_ACT_TANH || gemm->act == MOT_ACT_GELU)
+        return mot__fail(MOT_BAD_ARG, "gemm: activation %d cannot be fused", (int)gemm->act);
+    if (gemm->m > most || gemm->n > most || gemm->k > most)
+        return mot__fail(MOT_BAD_SHAPE, "gemm: %zu x %zu x %zu is too large", gemm->m, gemm->n,
+                         gemm->k);
+    return MOT_OK;
+}
+
+mot_status mot__gemm_by(mot__device *device, enum mot__gemm_kind kind, const struct mot__gemm *gemm)
+{
+    struct mot__gemm_state *state = NULL;
+    mot_status status = mot__gemm_state(device, &state);
+
+    if (status == MOT_OK)
+        status = check(gemm);
+    if (status != MOT_OK || gemm->m == 0 || gemm->n == 0)
+        return status;
+    status = check_kind(state, kind);
+    if (status == MOT_OK && gemm->k > 0)
+        return state->run[kind](device, gemm);
+    return status != MOT_OK || gemm->accumulate ? status : mot__gemm_epilogue(device, gemm, true);
+}
+
+mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm)
+{
+    struct mot__gemm_state *state = NULL;
+    mot_status status = mot__gemm_state(device, &state);
+
+    if (status == MOT_OK && state->chosen == MOT__GEMM_AUTO)
+        status = choose(device, state);
+    return status == MOT_OK ? mot__gemm_by(device, state->chosen, gemm) : status;
+}

@@ -1,0 +1,28 @@
+/* gemm_parts.h - what the files of GEMM share: the candidates behind one signature. */
+#ifndef MOT_DEVICE_GEMM_PARTS_H
+#define MOT_DEVICE_GEMM_PARTS_H
+
+#include "device/gemm.h"
+#include "device/internal.h"
+
+typedef mot_status mot__gemm_run(mot__device *device, const struct mot__gemm *gemm);
+
+struct mot__gemm_state {
+    enum mot__gemm_kind chosen;          /* AUTO: nobody asked yet */
+    mot__gemm_run *run[MOT__GEMM_KINDS]; /* the candidates; tests put a wrong one here */
+    size_t width, depth; /* of the CPU tile: floats in a register, steps of k in one pass */
+    char defines[4][64]; /* of the CPU tile, by 2 trans_a + trans_b */
+    bool warm;           /* CLBlast's first call on this device is over */
+};
+
+/* Made when it is first asked for. */
+mot_status mot__gemm_state(mot__device *device, struct mot__gemm_state **out);
+
+/* Each queues C = ... for m, n and k above 0. */
+mot__gemm_run mot__gemm_tile_cpu, mot__gemm_tile_gpu, mot__gemm_clblast;
+/* Fill in width, depth and defines of the CPU tile. */
+void mot__gemm_tile_shape(const mot__device *device, struct mot__gemm_state *state);
+/* C = act(C + bias), or of 0 + bias. */
+mot_status mot__gemm_epilogue(mot__device *device, const struct mot__gemm *gemm, bool from_zero);
+
+#endif
