@@ -107,10 +107,10 @@ static mot_status launch_adam(mot__device *device, const struct mot__numbers *wi
                               const struct mot__update *piece, size_t items, size_t local)
 {
     const struct mot__arg args[] = {
-        MOT__U32(piece->n),      MOT__F32(with->beta1),  MOT__F32(with->gain1),
-        MOT__F32(with->beta2),   MOT__F32(with->gain2),  MOT__F32(with->epsilon),
-        MOT__F32(with->decay),   MOT__F32(with->shrink), MOT__MEM(piece->verdict),
-        MOT__MEM(piece->g),      MOT__MEM(piece->p),     MOT__MEM(piece->slot[0]),
+        MOT__U32(piece->n),      MOT__F32(with->beta1), MOT__F32(with->gain1),
+        MOT__F32(with->beta2),   MOT__F32(with->gain2), MOT__F32(with->epsilon),
+        MOT__F32(with->decay),   MOT__U32(with->how),   MOT__MEM(piece->verdict),
+        MOT__MEM(piece->g),      MOT__MEM(piece->p),    MOT__MEM(piece->slot[0]),
         MOT__MEM(piece->slot[1])};
 
     return launch(device, "update_adam", items, local, args, MOT__COUNT(args));

@@ -5,12 +5,14 @@
 
 #include "optim/optim.h"
 
+enum mot__decay { MOT__DECAY_NONE, MOT__DECAY_GRADIENT, MOT__DECAY_PARAMETER };
+
 struct mot__numbers {
     float lr, clip, momentum;
     float beta1, gain1, beta2, gain2; /* gain = 1 - beta, from the double; SGD: 0 and 1 */
     float epsilon;
-    float decay;  /* added to the gradient, times p */
-    float shrink; /* AdamW: taken from p, times p */
+    float decay; /* times p: added to the gradient; AdamW: times lr too, taken from p */
+    enum mot__decay how;
 };
 struct mot__numbers mot__numbers_of(const struct mot_optimizer *optimizer, double lr);
 

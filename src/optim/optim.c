@@ -79,6 +79,7 @@ struct mot__numbers mot__numbers_of(const struct mot_optimizer *optimizer, doubl
 {
     const bool sgd = optimizer->rule == MOT_RULE_SGD;
     const bool decoupled = optimizer->rule == MOT_RULE_ADAMW;
+    const double decay = optimizer->weight_decay * (decoupled ? lr : 1);
 
     return (struct mot__numbers){
         .lr = (float)lr,
@@ -89,8 +90,10 @@ struct mot__numbers mot__numbers_of(const struct mot_optimizer *optimizer, doubl
         .beta2 = sgd ? 0 : (float)optimizer->beta2,
         .gain2 = sgd ? 1 : (float)(1 - optimizer->beta2),
         .epsilon = (float)optimizer->epsilon,
-        .decay = decoupled ? 0 : (float)optimizer->weight_decay,
-        .shrink = decoupled ? (float)(lr * optimizer->weight_decay) : 0,
+        .decay = (float)decay,
+        .how = decay == 0  ? MOT__DECAY_NONE
+               : decoupled ? MOT__DECAY_PARAMETER
+                           : MOT__DECAY_GRADIENT,
     };
 }
 

@@ -28,7 +28,7 @@ enum mot__verdict {
     MOT__VERDICT_WEIGHT1, /* 1 - beta1^t, t the applied steps: the weight of what m has seen */
     MOT__VERDICT_WEIGHT2, /* 1 - beta2^t */
     MOT__VERDICT_RATE,    /* lr over Adam's first correction */
-    MOT__VERDICT_SECOND,  /* 1 over Adam's second correction */
+    MOT__VERDICT_SECOND,  /* 1 over the root of Adam's second correction */
     /* Running metrics of the rows whose loss was a number, in refused steps too. */
     MOT__VERDICT_LOSS,
     MOT__VERDICT_LOSS_LOW, /* what the additions to LOSS lost: the loss is the sum of both */
@@ -57,7 +57,7 @@ struct mot__update { /* one piece of the flat buffers; n and all offsets multipl
  * and so are partials, MOT__NORM_PARTS floats of scratch (else buffer NULL). Without clipping a
  * gradient that is not finite is found through the loss record only: the step that makes it is
  * applied, the next one, whose loss is no number, is refused.
- * Refused: record BAD > 0, COUNT negative or not finite, or the norm not finite. COUNT == 0 and
+ * Refused: record BAD > 0, COUNT negative or 2^60 and more, or the norm not finite. COUNT == 0 and
  * nothing bad is an empty step: nothing changes, nothing is counted as skipped. */
 #define MOT__NORM_PARTS 16384
 mot_status mot__norm_launch(mot__device *device, const struct mot__update *piece, size_t pieces,

@@ -34,6 +34,7 @@ static inline float float_of(int32_t bits)
 #define VI int32_t
 #define BITS(x) bits_of(x)
 #define FLOATS(b) float_of(b)
+#define MASK(test) (-(int32_t)(test))
 #define SCALAR_BITS(x) bits_of(x)
 #define SCALAR(x) (x)
 #include "cl/update.cl"
@@ -56,6 +57,9 @@ SAME(VERDICT_CORRECT);
 SAME(VERDICT_COUNT);
 SAME(VERDICT_STEPS);
 SAME(VERDICT_SKIPPED);
+SAME(DECAY_NONE);
+SAME(DECAY_GRADIENT);
+SAME(DECAY_PARAMETER);
 
 static void add_squares(size_t n, const float *restrict g, float *restrict part)
 {
@@ -132,35 +136,45 @@ static void host_momentum(const struct mot__numbers *with, int nesterov, float s
     }
 }
 
-static void host_adam(const struct mot__numbers *with, const float *verdict, size_t n,
-                      float *restrict p, const float *restrict g, float *restrict m,
-                      float *restrict v)
-{
-    const struct mot__numbers x = *with;
-    const float scale = verdict[VERDICT_SCALE];
-    const float rate = verdict[VERDICT_RATE], second = verdict[VERDICT_SECOND];
-    size_t i;
-
-    for (i = 0; i < n; ++i) {
-        float mean = m[i], square = v[i];
-
-        p[i] = adam(p[i], g[i], &mean, &square, scale, rate, second, x.beta1, x.gain1, x.beta2,
-                    x.gain2, x.epsilon, x.decay, x.shrink);
-        m[i] = mean;
-        v[i] = square;
+/* One loop for each kind of decay, so that none decides inside: such a loop is not widened. */
+#define ADAM_LOOP(name, how)                                                                       \
+    static void name(const struct mot__numbers *with, const float *verdict, size_t n,              \
+                     float *restrict p, const float *restrict g, float *restrict m,                \
+                     float *restrict v)                                                            \
+    {                                                                                              \
+        const struct mot__numbers x = *with;                                                       \
+        const float scale = verdict[VERDICT_SCALE];                                                \
+        const float rate = verdict[VERDICT_RATE], second = verdict[VERDICT_SECOND];                \
+        size_t i;                                                                                  \
+                                                                                                   \
+        for (i = 0; i < n; ++i) {                                                                  \
+            float mean = m[i], square = v[i];                                                      \
+                                                                                                   \
+            p[i] = adam(p[i], g[i], &mean, &square, scale, rate, second, x.beta1, x.gain1,         \
+                        x.beta2, x.gain2, x.epsilon, x.decay, how);                                \
+            m[i] = mean;                                                                           \
+            v[i] = square;                                                                         \
+        }                                                                                          \
     }
-}
+ADAM_LOOP(host_adam, DECAY_NONE)
+ADAM_LOOP(host_adam_gradient, DECAY_GRADIENT)
+ADAM_LOOP(host_adam_parameter, DECAY_PARAMETER)
 
 void mot__update_host(const struct mot_optimizer *optimizer, double lr, size_t n, float *p,
                       const float *g, float *slot0, float *slot1, const float *verdict)
 {
+    static void (*const adams[])(const struct mot__numbers *, const float *, size_t, float *,
+                                 const float *, float *,
+                                 float *) = {[DECAY_NONE] = host_adam,
+                                             [DECAY_GRADIENT] = host_adam_gradient,
+                                             [DECAY_PARAMETER] = host_adam_parameter};
     const struct mot__numbers with = mot__numbers_of(optimizer, lr);
     const float scale = verdict[VERDICT_SCALE];
 
     if (verdict[VERDICT_APPLY] == 0)
         return;
     if (optimizer->rule != MOT_RULE_SGD)
-        host_adam(&with, verdict, n, p, g, slot0, slot1);
+        adams[with.how](&with, verdict, n, p, g, slot0, slot1);
     else if (mot__optim_slots(optimizer) == 0)
         host_sgd(&with, scale, n, p, g);
     else if (optimizer->nesterov)
