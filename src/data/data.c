@@ -16,11 +16,13 @@ struct mot_data {
     struct mot__store *store;
     struct mot_source source; /* read is NULL: the samples are in memory */
     struct mot__store *cache; /* filled while the source is read; becomes the store when full */
+    struct mot__store *past;  /* the store before that: others may still look at its samples */
     mot__reader *reader;      /* opened by the first mot_data_next */
     struct mot__order order;
     size_t rows, ahead;
     uint64_t epoch, first; /* the next batch */
     bool taken;            /* a batch in this epoch, by this object */
+    bool whole;            /* it was taken from its first sample on */
 };
 
 mot_status mot__data_of(struct mot__store *store, mot_data **out)
@@ -71,6 +73,7 @@ void mot_data_close(mot_data *data)
         return;
     mot__reader_close(data->reader, CLOSE_WAIT_S);
     mot__store_close(data->cache);
+    mot__store_close(data->past);
     mot__store_close(data->store);
     mot__order_clear(&data->order);
     free(data);
@@ -200,6 +203,7 @@ static void go_to(mot_data *data, uint64_t epoch, uint64_t first)
     data->epoch = epoch;
     data->first = first;
     data->taken = false;
+    data->whole = false;
 }
 
 mot_status mot_data_rewind(mot_data *data, uint64_t epoch)
@@ -233,12 +237,15 @@ mot_status mot__data_seek(mot_data *data, const struct mot__cursor *cursor)
 
 /* ---- the next batch -------------------------------------------------------------------------- */
 
-/* The source was read to the last sample: from now on it is memory. */
+/* A whole epoch was taken, so every sample was read: from now on it is memory. (Not as soon as the
+ * cache is full: when that is depends on how far the thread has read ahead.) */
 static void take_cache(mot_data *data)
 {
+    if (!data->cache || !data->whole || !mot__reader_cached(data->reader))
+        return;
     mot__reader_close(data->reader, CLOSE_WAIT_S);
     data->reader = NULL;
-    mot__store_close(data->store);
+    data->past = data->store;
     data->store = data->cache;
     data->cache = NULL;
     data->source.read = NULL;
@@ -278,15 +285,15 @@ mot_status mot_data_next(mot_data *data, mot_batch **out)
         return mot__fail(MOT_BAD_ARG, "mot_data_next: NULL argument");
     *out = NULL;
     if (data->first >= data->order.count) {
+        take_cache(data);
         go_to(data, data->epoch + 1, 0);
         return MOT_OK;
     }
-    if (data->first == 0 && data->cache && data->reader && mot__reader_cached(data->reader))
-        take_cache(data);
     status = data->source.read ? next_read(data, out) : next_memory(data, out);
     if (status != MOT_OK)
         return status;
     data->taken = true;
+    data->whole = data->whole || data->first == 0;
     data->first += (*out)->rows;
     return MOT_OK;
 }
