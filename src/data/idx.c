@@ -68,7 +68,7 @@ static mot_status read_images(const char *dir, const char *set, const struct mot
 
 static size_t classes_of(const struct mot__idx *labels)
 {
-    size_t classes = 2;
+    size_t classes = 0;
 
     for (size_t i = 0; labels->data && i < labels->bytes; i++)
         if (labels->data[i] >= classes)
@@ -122,7 +122,7 @@ static mot_status read_sets(const char *dir, const bool wanted[SET_COUNT],
                             mot_data *data[SET_COUNT])
 {
     mot_status status = MOT_OK;
-    size_t classes = 2;
+    size_t classes = 2; /* one alone is nothing to learn */
 
     /* Both sets have the same classes, so the labels of a set that is not wanted are looked at
      * where they can be. */

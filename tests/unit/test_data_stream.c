@@ -126,7 +126,10 @@ static void shuffling_permutes_anew_for_each_epoch_and_seed(void **state)
     assert_ok(mot_data_rewind(data, 0));
     check_permutation(b, take_epoch(data, b));
     assert_memory_not_equal(a[0], b, sizeof b);
-    assert_ok(mot_data_shuffle(data, 42));
+    assert_ok(mot_data_shuffle(data, 42)); /* another seed for the epoch just shuffled */
+    assert_ok(mot_data_rewind(data, 0));
+    take_epoch(data, b);
+    assert_memory_equal(a[0], b, sizeof b);
     assert_ok(mot_data_rewind(data, 1)); /* straight there: no earlier epoch plays a part */
     take_epoch(data, b);
     assert_memory_equal(a[1], b, sizeof b);
@@ -349,6 +352,35 @@ static void rows_are_copied_from_wherever_they_are(void **state)
 }
 
 /* ---- the life of a batch --------------------------------------------------------------------- */
+
+static void a_closed_batch_goes_back_to_the_pool(void **state)
+{
+    mot_data *data = open_arrays();
+    struct mot__store *store;
+    mot_batch *batch = NULL;
+
+    (void)state;
+    assert_ok(mot_data_batch(data, 4));
+    assert_ok(mot_data_next(data, &batch));
+    store = ((struct mot__slot *)batch)->store;
+    assert_null(store->pool);
+    mot_batch_close(batch);
+    assert_ptr_equal(store->pool, batch);
+    mot_data_close(data);
+}
+
+static void batches_may_grow_between_epochs(void **state)
+{
+    uint64_t index[COUNT];
+    mot_data *data = open_arrays();
+
+    (void)state;
+    for (size_t rows = 1; rows < 2 * COUNT; rows += 3) {
+        assert_ok(mot_data_batch(data, rows));
+        check_permutation(index, take_epoch(data, index));
+    }
+    mot_data_close(data);
+}
 
 static void a_stream_in_steady_state_allocates_nothing(void **state)
 {
@@ -635,13 +667,13 @@ static void a_cached_source_is_read_once_then_it_is_memory(void **state)
     assert_int_equal(reads.samples, COUNT);
     assert_non_null(mot__data_samples(data)->x);
     assert_int_not_equal(mot__data_samples(data)->id, id);
-    assert_int_equal(before->id, id); /* who kept the old description may still read it */
     assert_memory_equal(mot__data_samples(data)->x, all_x, sizeof all_x);
     assert_memory_equal(mot__data_samples(data)->labels, all_labels, sizeof all_labels);
     check_permutation(index, take_epoch(data, index));
     assert_int_equal(reads.samples, COUNT);
     check_rows(old, 0, old->rows);
     mot_batch_close(old);
+    assert_int_equal(before->id, id); /* who kept the old description may still read it */
     mot_data_close(data);
     mot__lock_clear(&reads.lock);
 }
@@ -660,7 +692,12 @@ static void a_cache_that_begins_late_is_filled_later(void **state)
     assert_ok(mot_data_source(&source, &data));
     assert_ok(mot_data_batch(data, 5));
     assert_ok(mot_data_cache(data));
+    assert_ok(mot_data_prefetch(data, 50)); /* every sample is read before the first epoch ends */
     assert_ok(mot__data_seek(data, &middle));
+    assert_ok(mot_data_next(data, &batch));
+    mot_batch_close(batch);
+    for (int i = 0; i < 1000 && calls_of(&reads) < 7; i++)
+        mot__clock_sleep(0.005);
     while (mot_data_next(data, &batch) == MOT_OK && batch)
         mot_batch_close(batch);
     assert_null(mot__data_samples(data)->x);
@@ -775,6 +812,8 @@ int main(void)
         CASE(unsound_arrays_get_their_sentence),
         CASE(a_copy_does_not_follow_the_callers_memory),
         CASE(rows_are_copied_from_wherever_they_are),
+        CASE(a_closed_batch_goes_back_to_the_pool),
+        CASE(batches_may_grow_between_epochs),
         CASE(a_stream_in_steady_state_allocates_nothing),
         CASE(batches_may_be_closed_by_another_thread_after_their_stream),
         CASE(a_held_batch_needs_two_closes),
