@@ -8,7 +8,7 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(MOTLEY_HAVE_TSAN AND NOT MOTLEY_SANITIZE)
     file(GLOB tsan_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/base/*.c ${PROJECT_SOURCE_DIR}/src/collective/*.c
         ${PROJECT_SOURCE_DIR}/src/data/*.c)
-    file(GLOB tsan_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_base_thread.c
+    file(GLOB tsan_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_base_*.c
         ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_collective*.c ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_data*.c)
     set(tsan_commands "")
     set(tsan_flags -fsanitize=thread -g -O1)

@@ -169,6 +169,10 @@ static void bad_shapes_name_their_layer(void **state)
                  "dense1: the shape (2305843009213693951, 8) is too large");
     assert_int_equal(net->count, 1); /* the flatten it wanted is gone too */
     assert_int_equal(net->table.count, 0);
+    assert_story(mot_model_dense(net, SIZE_MAX / 8 / 8, MOT_ACT_NONE), MOT_BAD_SHAPE,
+                 "dense1: more parameters than memory can hold"); /* its bias is too much */
+    assert_int_equal(net->table.count, 0);
+    assert_int_equal(net->table.floats, 0);
     assert_story(mot_model_activation(net, MOT_ACT_SOFTMAX), MOT_BAD_SHAPE,
                  "activation1: softmax of (2, 4); it goes over one dimension");
     assert_ok(mot_model_dense(net, 3, MOT_ACT_NONE));
