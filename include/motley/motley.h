@@ -188,12 +188,15 @@ mot_status mot_data_source(const struct mot_source *source, mot_data **out);
 mot_status mot_data_idx(const char *dir, mot_data **train, mot_data **test);
 /* Digits drawn by the program: strokes, shifts, rotations, noise; (1, 28, 28), 10 classes. */
 mot_status mot_data_digits(uint64_t seed, size_t count, mot_data **out);
+/* Waits up to 10 s for a read that is under way; a source that hangs longer is left to itself.
+ * Batches still held stay good. */
 void mot_data_close(mot_data *data);
 /* The SHA-256 of a file, 64 hexadecimal digits: to check what was fetched. */
 mot_status mot_file_sha256(const char *path, char hex[65]);
 
 /* How the stream runs; each returns MOT_BAD_STATE once a batch was taken in this epoch. */
-mot_status mot_data_cache(mot_data *data);                    /* keep what a source read */
+/* Keep what a source read: memory from the end of its first whole epoch on. */
+mot_status mot_data_cache(mot_data *data);
 mot_status mot_data_shuffle(mot_data *data, uint64_t seed);   /* a new order each epoch */
 mot_status mot_data_batch(mot_data *data, size_t rows);       /* default 32 */
 mot_status mot_data_prefetch(mot_data *data, size_t batches); /* read ahead; default 4 */

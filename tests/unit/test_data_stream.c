@@ -696,7 +696,7 @@ static void a_cache_that_begins_late_is_filled_later(void **state)
     assert_ok(mot__data_seek(data, &middle));
     assert_ok(mot_data_next(data, &batch));
     mot_batch_close(batch);
-    for (int i = 0; i < 1000 && calls_of(&reads) < 7; i++)
+    for (int i = 0; i < 1000 && calls_of(&reads) < 6; i++)
         mot__clock_sleep(0.005);
     while (mot_data_next(data, &batch) == MOT_OK && batch)
         mot_batch_close(batch);
