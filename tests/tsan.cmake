@@ -11,7 +11,7 @@ if(MOTLEY_HAVE_TSAN AND NOT MOTLEY_SANITIZE)
     file(GLOB tsan_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_base_*.c
         ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_collective*.c ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_data*.c)
     set(tsan_commands "")
-    set(tsan_flags -fsanitize=thread -g -O1)
+    set(tsan_flags -fsanitize=thread -g -O2)
     add_library(tsan_rooms STATIC ${tsan_sources})
     target_include_directories(tsan_rooms PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
     target_compile_definitions(tsan_rooms PUBLIC _POSIX_C_SOURCE=200809L)
