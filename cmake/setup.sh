@@ -359,8 +359,10 @@ apt_get() {
         -o Acquire::Retries=1 -o Acquire::http::Timeout=30 "$@"
 }
 
-network=yes
+network=unknown
 fetch_lists() {
+    [ $network = unknown ] || return 0
+    network=yes
     say 'running: apt-get update'
     if ! apt_get -o APT::Update::Error-Mode=any update; then
         network=doubtful
@@ -405,6 +407,7 @@ run_apt() {
         return 1
     fi
     fetch_lists
+    lists_are_here || return 1
     # shellcheck disable=SC2086 # a list of packages
     keep_offered $list
     [ -n "$list" ] || return 1
