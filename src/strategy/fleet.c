@@ -1,0 +1,241 @@
+/* fleet.c - open the chosen devices together, leave out those that cannot be used, and say why. */
+#include "strategy/fleet.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEADLINE_S 60.0
+
+struct mot_fleet {
+    mot_inventory *inventory;
+    mot__lane **lane;
+    size_t lanes;
+    double deadline_s;
+    char cache_dir[512];
+    char *notes;
+};
+
+struct mot_fleet_config mot_fleet_config_default(void)
+{
+    return (struct mot_fleet_config){.size = sizeof(struct mot_fleet_config)};
+}
+
+/* ---- what the configuration and the environment say ---- */
+
+struct word {
+    const char *text;
+    int value;
+};
+
+static mot_status read_word(const char *what, const char *text, const struct word *word,
+                            size_t count, int *out)
+{
+    struct mot__string legal = {0};
+    size_t i;
+
+    if (!text || !text[0])
+        return MOT_OK;
+    for (i = 0; i < count; i++) {
+        if (mot__text_same(text, word[i].text)) {
+            *out = word[i].value;
+            mot__string_clear(&legal);
+            return MOT_OK;
+        }
+        mot__string_add(&legal, "%s%s", i ? ", " : "", word[i].text);
+    }
+    mot__fail(MOT_BAD_ARG, "%s \"%s\" is none of %s", what, text, legal.text ? legal.text : "");
+    mot__string_clear(&legal);
+    return MOT_BAD_ARG;
+}
+
+static mot_status read_options(const struct mot_fleet_config *config,
+                               struct mot__device_options *out)
+{
+    static const struct word classes[] = {
+        {"auto", MOT_CLASS_AUTO}, {"cpu", MOT_CLASS_CPU}, {"gpu", MOT_CLASS_GPU}};
+    static const struct word stagings[] = {
+        {"auto", MOT__STAGING_AUTO}, {"map", MOT__STAGING_MAP}, {"copy", MOT__STAGING_COPY}};
+    static const struct word gemms[] = {{"auto", MOT__GEMM_AUTO},
+                                        {"clblast", MOT__GEMM_CLBLAST},
+                                        {"tile", MOT__GEMM_TILE_CPU}}; /* the class's own tile */
+    const char *profile = getenv("MOTLEY_PROFILE");
+    int class = (int)config->device_class, gemm = MOT__GEMM_AUTO, staging = MOT__STAGING_AUTO;
+    mot_status status = MOT_OK;
+
+    if (class == MOT_CLASS_AUTO)
+        MOT_TRY(read_word("MOTLEY_CLASS", getenv("MOTLEY_CLASS"), classes, MOT__COUNT(classes),
+                          &class));
+    MOT_TRY(read_word("MOTLEY_STAGING", getenv("MOTLEY_STAGING"), stagings, MOT__COUNT(stagings),
+                      &staging));
+    MOT_TRY(read_word(config->gemm ? "gemm" : "MOTLEY_GEMM",
+                      config->gemm ? config->gemm : getenv("MOTLEY_GEMM"), gemms, MOT__COUNT(gemms),
+                      &gemm));
+    out->device_class = (enum mot_device_class) class;
+    out->gemm = (enum mot__gemm_kind)gemm;
+    out->staging = (enum mot__staging)staging;
+    out->profile = profile && strcmp(profile, "1") == 0;
+done:
+    return status;
+}
+
+/* "1G" for each device or "0=512M,1=2G" by index; *out = 0 where nothing is said of this device. */
+static mot_status read_memory(const char *text, size_t device, size_t *out)
+{
+    char word[64], *equals;
+    const char *at = text, *end;
+    uint64_t bytes, index = 0;
+    size_t length;
+
+    *out = 0;
+    while (at && *at) {
+        end = strchr(at, ',');
+        length = end ? (size_t)(end - at) : strlen(at);
+        if (length >= sizeof word)
+            goto bad;
+        memcpy(word, at, length);
+        word[length] = '\0';
+        equals = strchr(word, '=');
+        if (!mot__text_bytes(equals ? equals + 1 : word, &bytes) || bytes == 0)
+            goto bad;
+        if (equals)
+            *equals = '\0';
+        if (equals && !mot__text_u64(word, &index))
+            goto bad;
+        if (!equals || index == device)
+            *out = (size_t)bytes;
+        at = end ? end + 1 : NULL;
+    }
+    return MOT_OK;
+bad:
+    return mot__fail(MOT_BAD_ARG,
+                     "memory limit \"%s\", character %zu: expected 1G, or 0=512M,1=2G by device",
+                     text, (size_t)(at - text) + 1);
+}
+
+/* ---- opening ---- */
+
+static mot_status open_lanes(mot_fleet *fleet, const struct mot_fleet_config *config,
+                             const struct mot__pick *pick, size_t count)
+{
+    struct mot__lane_config lane = {.inventory = fleet->inventory, .deadline_s = fleet->deadline_s};
+    mot_status status = MOT_OK;
+    size_t i;
+
+    MOT_TRY(read_options(config, &lane.options));
+    MOT_TRY(mot__path_cache(config->cache_dir, fleet->cache_dir, sizeof fleet->cache_dir));
+    lane.options.cache_dir = fleet->cache_dir;
+    lane.options.deadline_s = fleet->deadline_s;
+    for (i = 0; i < count; i++) {
+        lane.pick = pick[i];
+        MOT_TRY(read_memory(config->memory, pick[i].device, &lane.options.memory_bytes));
+        MOT_TRY(mot__lane_open(&lane, &fleet->lane[fleet->lanes]));
+        fleet->lanes++;
+    }
+done:
+    return status;
+}
+
+/* Wait for each to open; those that failed are closed and noted. */
+static mot_status keep_good(mot_fleet *fleet, struct mot__string *notes)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < fleet->lanes; i++) {
+        if (mot__lane_wait(fleet->lane[i]) == MOT_OK) {
+            fleet->lane[kept++] = fleet->lane[i];
+            continue;
+        }
+        mot__string_add(notes, "%sdevice %s left out: %s", notes->used ? "\n" : "",
+                        mot__lane_label(fleet->lane[i]), mot_error());
+        mot__lane_close(fleet->lane[i]);
+    }
+    fleet->lanes = kept;
+    return kept ? MOT_OK
+                : mot__fail(MOT_NO_DEVICE, "no device can be used: %s",
+                            notes->text ? notes->text : "none was chosen");
+}
+
+mot_status mot_fleet_open(const struct mot_fleet_config *given, mot_fleet **out)
+{
+    struct mot_fleet_config config = given ? *given : mot_fleet_config_default();
+    mot_status status = MOT_OK;
+    mot_fleet *fleet = calloc(1, sizeof *fleet);
+    struct mot__pick *pick = NULL;
+    struct mot__string notes = {0};
+    size_t count = 0;
+
+    if (!fleet)
+        return mot__fail(MOT_NO_MEMORY, "a fleet's %zu bytes", sizeof *fleet);
+    fleet->deadline_s = config.deadline_s > 0 ? config.deadline_s : DEADLINE_S;
+    MOT_TRY(mot_inventory_open(&config, &fleet->inventory));
+    MOT_TRY(
+        mot__pick_parse(fleet->inventory, mot__inventory_text(fleet->inventory), &pick, &count));
+    fleet->lane = calloc(count ? count : 1, sizeof *fleet->lane);
+    if (!fleet->lane) {
+        status = mot__fail(MOT_NO_MEMORY, "%zu lanes", count);
+        goto done;
+    }
+    MOT_TRY(open_lanes(fleet, &config, pick, count));
+    MOT_TRY(keep_good(fleet, &notes));
+    MOT_TRY(mot__string_take(&notes, &fleet->notes));
+    *out = fleet;
+    fleet = NULL;
+done:
+    mot__string_clear(&notes);
+    free(pick);
+    mot_fleet_close(fleet);
+    return status;
+}
+
+void mot_fleet_close(mot_fleet *fleet)
+{
+    bool tainted = false;
+    size_t i;
+
+    if (!fleet)
+        return;
+    for (i = 0; i < fleet->lanes; i++) {
+        tainted = tainted || mot__lane_tainted(fleet->lane[i]);
+        mot__lane_close(fleet->lane[i]);
+    }
+    if (tainted)
+        return; /* an abandoned thread may still read what the fleet holds */
+    mot_inventory_close(fleet->inventory);
+    free(fleet->lane);
+    free(fleet->notes);
+    free(fleet);
+}
+
+size_t mot_fleet_count(const mot_fleet *fleet)
+{
+    return fleet->lanes;
+}
+
+const struct mot_device_info *mot_fleet_get(const mot_fleet *fleet, size_t lane)
+{
+    return lane < fleet->lanes ? &mot__device_facts(mot__lane_device(fleet->lane[lane]))->info
+                               : NULL;
+}
+
+const char *mot_fleet_label(const mot_fleet *fleet, size_t lane)
+{
+    return lane < fleet->lanes ? mot__lane_label(fleet->lane[lane]) : NULL;
+}
+
+const char *mot_fleet_notes(const mot_fleet *fleet)
+{
+    return fleet->notes;
+}
+
+mot__lane *mot__fleet_lane(const mot_fleet *fleet, size_t lane)
+{
+    return fleet->lane[lane];
+}
+
+double mot__fleet_deadline(const mot_fleet *fleet)
+{
+    return fleet->deadline_s;
+}

@@ -1,0 +1,218 @@
+/* lane.c - the launch thread of one device and its queue of jobs. */
+#include "strategy/lane.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "ops/selftest.h"
+#include "optim/optim.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct job {
+    mot__job_fn run;
+    void *user;
+    _Alignas(16) unsigned char payload[MOT__JOB_BYTES];
+};
+
+struct mot__lane {
+    struct mot__lane_config config;
+    mot__thread *thread;
+    mot__device *device;
+    struct mot__lock lock; /* guards what follows */
+    struct job queue[MOT__LANE_QUEUE];
+    uint64_t posted, begun, ended;
+    double begun_s; /* when the running job began */
+    bool leaving, tainted;
+    struct mot__story story; /* the first failure not yet told */
+};
+
+static void run_lane(void *user)
+{
+    mot__lane *lane = user;
+    struct job job;
+    mot_status status;
+
+    mot__lock_take(&lane->lock);
+    for (;;) {
+        while (lane->begun == lane->posted && !lane->leaving)
+            mot__lock_wait(&lane->lock, INFINITY);
+        if (lane->begun == lane->posted)
+            break;
+        job = lane->queue[lane->begun++ % MOT__LANE_QUEUE];
+        lane->begun_s = mot__clock_s();
+        mot__lock_signal(&lane->lock);
+        mot__lock_give(&lane->lock);
+        status = job.run(lane, job.user, job.payload);
+        mot__lock_take(&lane->lock);
+        if (status != MOT_OK && lane->story.status == MOT_OK)
+            mot__story_take(status, &lane->story);
+        lane->ended++;
+        mot__lock_signal(&lane->lock);
+    }
+    mot__lock_give(&lane->lock);
+}
+
+/* ---- opening and closing, on the lane's own thread ---- */
+
+static mot_status test_device(mot__device *device)
+{
+    char why[256] = "";
+    bool good = false;
+    mot_status status = mot__selftest(device, false, &good, why, sizeof why);
+
+    if (status == MOT_OK && good)
+        status = mot__optim_selftest(device, false, &good, why, sizeof why);
+    if (status != MOT_OK || good)
+        return status;
+    return mot__fail(MOT_DEVICE_FAILED, "%s computes wrongly: %s",
+                     mot__device_facts(device)->info.name, why);
+}
+
+static mot_status job_open(mot__lane *lane, void *user, void *payload)
+{
+    mot_status status;
+
+    (void)user, (void)payload;
+    status = mot__device_open(lane->config.inventory, &lane->config.pick, &lane->config.options,
+                              &lane->device);
+    return status != MOT_OK ? status : test_device(lane->device);
+}
+
+static mot_status job_close(mot__lane *lane, void *user, void *payload)
+{
+    (void)user, (void)payload;
+    mot__device_close(lane->device);
+    lane->device = NULL;
+    return MOT_OK;
+}
+
+mot_status mot__lane_open(const struct mot__lane_config *config, mot__lane **out)
+{
+    mot_status status = MOT_OK;
+    mot__lane *lane = calloc(1, sizeof *lane);
+    char name[16];
+
+    if (!lane)
+        return mot__fail(MOT_NO_MEMORY, "a lane's %zu bytes", sizeof *lane);
+    lane->config = *config;
+    status = mot__lock_init(&lane->lock);
+    if (status != MOT_OK) {
+        free(lane);
+        return status;
+    }
+    snprintf(name, sizeof name, "motley %.8s", config->pick.label);
+    MOT_TRY(mot__thread_open(name, run_lane, lane, &lane->thread));
+    MOT_TRY(mot__lane_post(lane, job_open, NULL, NULL, 0));
+    *out = lane;
+    lane = NULL;
+done:
+    mot__lane_close(lane);
+    return status;
+}
+
+void mot__lane_close(mot__lane *lane)
+{
+    if (!lane)
+        return;
+    if (lane->thread && mot__lane_post(lane, job_close, NULL, NULL, 0) == MOT_OK)
+        mot__lane_wait(lane);
+    if (lane->tainted) { /* its thread may come back at any time: all it can touch stays */
+        mot__thread_abandon(lane->thread);
+        return;
+    }
+    mot__lock_take(&lane->lock);
+    lane->leaving = true;
+    mot__lock_signal(&lane->lock);
+    mot__lock_give(&lane->lock);
+    mot__thread_join(lane->thread);
+    mot__lock_clear(&lane->lock);
+    free(lane);
+}
+
+/* ---- jobs ---- */
+
+/* Wait, with the lock taken, until there is news or the running job is past its deadline. */
+static void wait_for_news(mot__lane *lane)
+{
+    const bool running = lane->begun > lane->ended;
+    const double since = running ? lane->begun_s : mot__clock_s();
+
+    if (!mot__lock_wait(&lane->lock, since + lane->config.deadline_s) &&
+        lane->begun > lane->ended && mot__clock_s() >= lane->begun_s + lane->config.deadline_s)
+        lane->tainted = true;
+}
+
+static mot_status silent(const mot__lane *lane)
+{
+    return mot__fail(MOT_DEVICE_LOST, "device %s did not answer for %g s and was given up",
+                     lane->config.pick.label, lane->config.deadline_s);
+}
+
+mot_status mot__lane_post(mot__lane *lane, mot__job_fn run, void *user, const void *payload,
+                          size_t bytes)
+{
+    mot_status status = MOT_OK;
+    struct job *job;
+
+    if (bytes > MOT__JOB_BYTES)
+        return mot__fail(MOT_BAD_ARG, "a job's payload of %zu bytes", bytes);
+    mot__lock_take(&lane->lock);
+    while (!lane->tainted && lane->posted - lane->begun == MOT__LANE_QUEUE)
+        wait_for_news(lane);
+    if (lane->tainted) {
+        status = silent(lane);
+        goto done;
+    }
+    job = &lane->queue[lane->posted++ % MOT__LANE_QUEUE];
+    job->run = run;
+    job->user = user;
+    if (bytes > 0)
+        memcpy(job->payload, payload, bytes);
+    mot__lock_signal(&lane->lock);
+done:
+    mot__lock_give(&lane->lock);
+    return status;
+}
+
+mot_status mot__lane_wait(mot__lane *lane)
+{
+    struct mot__story story = {MOT_OK, ""};
+    bool tainted;
+
+    mot__lock_take(&lane->lock);
+    while (!lane->tainted && lane->ended < lane->posted)
+        wait_for_news(lane);
+    tainted = lane->tainted;
+    if (!tainted) {
+        story = lane->story;
+        lane->story.status = MOT_OK;
+    }
+    mot__lock_give(&lane->lock);
+    return tainted ? silent(lane) : mot__story_tell(&story);
+}
+
+mot_status mot__lane_call(mot__lane *lane, mot__job_fn run, void *user, const void *payload,
+                          size_t bytes)
+{
+    mot_status status = mot__lane_post(lane, run, user, payload, bytes);
+
+    return status != MOT_OK ? status : mot__lane_wait(lane);
+}
+
+mot__device *mot__lane_device(mot__lane *lane)
+{
+    return lane->device;
+}
+
+const char *mot__lane_label(const mot__lane *lane)
+{
+    return lane->config.pick.label;
+}
+
+bool mot__lane_tainted(const mot__lane *lane)
+{
+    return lane->tainted;
+}

@@ -1,0 +1,354 @@
+/* replica.c - variables, plans and feed of one lane, and the parts of a step. */
+#include "strategy/replica.h"
+
+#include "base/size.h"
+
+static struct mot__mem whole(mot__buffer *buffer)
+{
+    return (struct mot__mem){buffer, 0};
+}
+
+static const struct mot__parameters *table_of(const mot_replica *replica)
+{
+    return &replica->common->net->table;
+}
+
+static struct mot__mem record_of(const mot_replica *replica)
+{
+    return mot__flat_at(replica->gradients, table_of(replica)->floats);
+}
+
+/* ---- opening ---- */
+
+static mot_status open_small(mot_replica *replica)
+{
+    float verdict[MOT__VERDICT_FLOATS];
+    mot_status status = MOT_OK;
+
+    MOT_TRY(mot__buffer_open(replica->device, sizeof verdict, &replica->verdict));
+    MOT_TRY(mot__buffer_open(replica->device, MOT__NORM_PARTS * sizeof(float), &replica->partials));
+    MOT_TRY(mot__buffer_open(replica->device, MOT__RECORD_FLOATS * sizeof(float), &replica->tally));
+    mot__verdict_start(verdict);
+    MOT_TRY(mot__buffer_write(replica->verdict, 0, verdict, sizeof verdict));
+done:
+    return status;
+}
+
+mot_status mot__replica_open(mot_replica *replica, const float *start)
+{
+    const struct mot__common *common = replica->common;
+    const struct mot__parameters *table = table_of(replica);
+    mot_status status = MOT_OK;
+    size_t i;
+
+    replica->device = mot__lane_device(replica->lane);
+    MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats, false,
+                           &replica->parameters));
+    MOT_TRY(mot__flat_write(replica->parameters, 0, start, table->floats));
+    MOT_TRY(mot__flat_open(replica->device, table, MOT__RECORD_FLOATS, common->piece_floats,
+                           common->strategy->staged, &replica->gradients));
+    for (i = 0; i < mot__optim_slots(&common->config.optimizer); i++)
+        MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats, false,
+                               &replica->slot[i]));
+    MOT_TRY(open_small(replica));
+done:
+    return status;
+}
+
+void mot__replica_close(mot_replica *replica)
+{
+    mot__feed_close(replica->train_feed);
+    mot__feed_close(replica->infer_feed);
+    mot__plan_close(replica->train);
+    mot__plan_close(replica->infer);
+    mot__buffer_close(replica->verdict);
+    mot__buffer_close(replica->partials);
+    mot__buffer_close(replica->tally);
+    mot__flat_close(replica->parameters);
+    mot__flat_close(replica->gradients);
+    mot__flat_close(replica->slot[0]);
+    mot__flat_close(replica->slot[1]);
+}
+
+/* ---- the update list ---- */
+
+/* The flat buffers cut alike, so a piece of one is a piece of all; the record is not a parameter.
+ */
+static struct mot__update update_of(const mot_replica *replica, size_t piece)
+{
+    const size_t begin = replica->parameters->piece[piece].begin;
+    struct mot__update update = {.n = replica->parameters->piece[piece].count,
+                                 .p = mot__flat_at(replica->parameters, begin),
+                                 .g = mot__flat_at(replica->gradients, begin),
+                                 .verdict = whole(replica->verdict)};
+    size_t i;
+
+    for (i = 0; i < 2; i++)
+        if (replica->slot[i])
+            update.slot[i] = mot__flat_at(replica->slot[i], begin);
+    return update;
+}
+
+static mot_status run_norm(void *user, const struct mot__step *step)
+{
+    mot_replica *replica = user;
+    struct mot__update piece[MOT__STAGE_SLOTS];
+    size_t i;
+
+    (void)step;
+    for (i = 0; i < replica->parameters->pieces; i++)
+        piece[i] = update_of(replica, i);
+    return mot__norm_launch(replica->device, piece, replica->parameters->pieces,
+                            whole(replica->partials));
+}
+
+static mot_status run_verdict(void *user, const struct mot__step *step)
+{
+    mot_replica *replica = user;
+
+    (void)step;
+    return mot__verdict_launch(replica->device, &replica->common->config.optimizer, replica->lr,
+                               record_of(replica), whole(replica->partials),
+                               whole(replica->verdict));
+}
+
+static mot_status run_update(void *user, const struct mot__step *step)
+{
+    mot_replica *replica = user;
+    mot_status status = MOT_OK;
+    struct mot__update update;
+    size_t i;
+
+    (void)step;
+    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++) {
+        update = update_of(replica, i);
+        status = mot__update_launch(replica->device, &replica->common->config.optimizer,
+                                    replica->lr, &update);
+    }
+    return status;
+}
+
+static mot_status make_update(mot_replica *replica, mot__plan *plan)
+{
+    struct mot__list *list = &mot__plan_lists(plan)->update;
+    mot_status status = MOT_OK;
+
+    if (replica->parameters->pieces > MOT__STAGE_SLOTS)
+        return mot__fail(MOT_UNSUPPORTED, "parameters in %zu pieces: %d are the most",
+                         replica->parameters->pieces, MOT__STAGE_SLOTS);
+    if (replica->common->config.optimizer.clip_norm > 0)
+        MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_norm, replica, 0}));
+    MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_verdict, replica, 0}));
+    MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_update, replica, 0}));
+    MOT_TRY(mot__plan_rehearse(plan, list));
+done:
+    return status;
+}
+
+/* ---- plans and feeds ---- */
+
+static mot_status make_plan(mot_replica *replica, size_t rows, bool training, mot__plan **out)
+{
+    const struct mot__common *common = replica->common;
+    const struct mot__plan_config config = {
+        .net = common->net,
+        .rows = rows,
+        .training = training,
+        .loss = common->config.loss,
+        .target_width = replica->target_width,
+        .seed = common->config.seed,
+        .parameters = replica->parameters,
+        .gradients = training ? replica->gradients : NULL,
+        .record = training ? record_of(replica) : whole(replica->tally),
+        .bucket = common->bucket,
+        .buckets = training ? common->buckets : 0,
+    };
+    mot__plan *plan = NULL;
+    mot_status status = MOT_OK;
+
+    MOT_TRY(mot__plan_open(replica->device, &config, &plan));
+    if (training)
+        MOT_TRY(make_update(replica, plan));
+    *out = plan;
+    plan = NULL;
+done:
+    mot__plan_close(plan);
+    return status;
+}
+
+static mot_status make_resident(mot_replica *replica, mot__feed *feed,
+                                const struct mot__samples *samples)
+{
+    const struct mot__device_facts *facts = mot__device_facts(replica->device);
+    const size_t free_bytes = facts->memory_limit - mot__device_used(replica->device);
+    bool resident;
+
+    return mot__feed_resident(feed, samples, free_bytes / 2, &resident);
+}
+
+mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples *samples,
+                                size_t rows, bool training, bool resident)
+{
+    mot__plan **plan = training ? &replica->train : &replica->infer;
+    mot__feed **feed = training ? &replica->train_feed : &replica->infer_feed;
+    mot_status status = MOT_OK;
+
+    if (replica->target_width != samples->target_width) { /* the plans' targets change their form */
+        mot__plan_close(replica->train);
+        mot__plan_close(replica->infer);
+        replica->train = replica->infer = NULL;
+        replica->target_width = samples->target_width;
+    }
+    if (*plan && mot__plan_rows(*plan) < rows) {
+        mot__plan_close(*plan);
+        *plan = NULL;
+    }
+    if (!*plan)
+        MOT_TRY(make_plan(replica, rows, training, plan));
+    if (*feed && !mot__feed_fits(*feed, samples, rows)) {
+        mot__feed_close(*feed);
+        *feed = NULL;
+    }
+    if (!*feed)
+        MOT_TRY(mot__feed_open(replica->device, samples, rows, feed));
+    if (resident)
+        MOT_TRY(make_resident(replica, *feed, samples));
+done:
+    return status;
+}
+
+/* ---- the parts of a step ---- */
+
+mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_t begin,
+                             size_t rows, uint64_t number)
+{
+    replica->step =
+        (struct mot__step){.rows = rows, .first_row = begin, .number = number, .scale = 1};
+    if (rows == 0)
+        return MOT_OK;
+    return mot__feed_load(replica->train_feed, batch, begin, rows, mot__plan_x(replica->train),
+                          mot__plan_y(replica->train));
+}
+
+mot_status mot__replica_forward(mot_replica *replica)
+{
+    if (replica->step.rows == 0)
+        return MOT_OK;
+    return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step, NULL, NULL);
+}
+
+static mot_status tell_ready(void *user, size_t bucket)
+{
+    mot_replica *replica = user;
+
+    return replica->common->strategy->ready(replica, bucket);
+}
+
+/* An empty shard adds nothing; its zeros still take part. */
+static mot_status backward_nothing(mot_replica *replica)
+{
+    if (replica->dirty)
+        return MOT_OK;
+    replica->dirty = true;
+    return mot__flat_zero(replica->gradients);
+}
+
+mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, bool ready)
+{
+    mot_status status = MOT_OK;
+    size_t b;
+
+    replica->step.scale = scale;
+    replica->step.given = given;
+    replica->step.accumulate = replica->dirty;
+    if (replica->step.rows > 0) {
+        replica->dirty = true;
+        return mot__plan_run(&mot__plan_lists(replica->train)->backward, &replica->step,
+                             ready ? tell_ready : NULL, replica);
+    }
+    status = backward_nothing(replica);
+    for (b = 0; ready && b < replica->common->buckets && status == MOT_OK; b++)
+        status = tell_ready(replica, b);
+    return status;
+}
+
+mot_status mot__replica_commit(mot_replica *replica)
+{
+    uint64_t *mark = &replica->mark[replica->steps % MOT__AHEAD];
+    mot_status status = MOT_OK;
+
+    MOT_TRY(replica->common->strategy->reduce(replica));
+    MOT_TRY(mot__plan_run(&mot__plan_lists(replica->train)->update, &replica->step, NULL, NULL));
+    replica->dirty = false;
+    if (replica->steps >= MOT__AHEAD)
+        MOT_TRY(mot__device_reached(replica->device, *mark));
+    MOT_TRY(mot__device_mark(replica->device, mark));
+    replica->steps++;
+done:
+    return status;
+}
+
+mot_status mot__replica_metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS])
+{
+    float cleared[MOT__VERDICT_FLOATS];
+    mot_status status = MOT_OK;
+    size_t i;
+
+    MOT_TRY(mot__buffer_read(replica->verdict, 0, verdict, MOT__VERDICT_FLOATS * sizeof(float)));
+    for (i = 0; i < MOT__VERDICT_FLOATS; i++)
+        cleared[i] = verdict[i];
+    mot__verdict_clear_metrics(cleared);
+    MOT_TRY(mot__buffer_write(replica->verdict, 0, cleared, sizeof cleared));
+done:
+    return status;
+}
+
+/* ---- evaluation and prediction ---- */
+
+mot_status mot__replica_tally_begin(mot_replica *replica)
+{
+    return mot__buffer_zero(replica->tally, 0, MOT__RECORD_FLOATS * sizeof(float));
+}
+
+mot_status mot__replica_tally(mot_replica *replica, const mot_batch *batch, size_t begin,
+                              size_t rows)
+{
+    const struct mot__step step = {.rows = rows, .scale = 1, .accumulate = true};
+    struct mot__plan_lists *lists = mot__plan_lists(replica->infer);
+    mot_status status = MOT_OK;
+
+    if (rows == 0)
+        return MOT_OK;
+    MOT_TRY(mot__feed_load(replica->infer_feed, batch, begin, rows, mot__plan_x(replica->infer),
+                           mot__plan_y(replica->infer)));
+    MOT_TRY(mot__plan_run(&lists->forward, &step, NULL, NULL));
+    MOT_TRY(mot__plan_run(&lists->backward, &step, NULL, NULL));
+    MOT_TRY(mot__device_flush(replica->device));
+done:
+    return status;
+}
+
+mot_status mot__replica_tally_end(mot_replica *replica, float record[MOT__RECORD_FLOATS])
+{
+    return mot__buffer_read(replica->tally, 0, record, MOT__RECORD_FLOATS * sizeof(float));
+}
+
+mot_status mot__replica_predict(mot_replica *replica, const mot_batch *batch, size_t begin,
+                                size_t rows, float *out)
+{
+    const struct mot__step step = {.rows = rows, .scale = 1};
+    struct mot__plan_lists *lists = mot__plan_lists(replica->infer);
+    const struct mot__mem output = mot__plan_output(replica->infer);
+    mot_status status = MOT_OK;
+
+    if (rows == 0)
+        return MOT_OK;
+    MOT_TRY(mot__feed_load(replica->infer_feed, batch, begin, rows, mot__plan_x(replica->infer),
+                           mot__plan_y(replica->infer)));
+    MOT_TRY(mot__plan_run(&lists->forward, &step, NULL, NULL));
+    MOT_TRY(mot__plan_run(&lists->finish, &step, NULL, NULL));
+    MOT_TRY(mot__buffer_read(output.buffer, output.offset * sizeof(float), out,
+                             rows * mot__plan_output_width(replica->infer) * sizeof(float)));
+done:
+    return status;
+}

@@ -1,0 +1,78 @@
+/* replica.h - one copy of the network on one lane: variables, plans, feed. Everything here runs on
+ * the lane's own thread. */
+#ifndef MOT_STRATEGY_REPLICA_H
+#define MOT_STRATEGY_REPLICA_H
+
+#include "collective/collective.h"
+#include "feed/feed.h"
+#include "model/plan.h"
+#include "optim/optim.h"
+#include "strategy/lane.h"
+
+#define MOT__AHEAD 8 /* steps queued before the oldest must have ended */
+
+/* What all replicas of one trainer share; frozen when it opens. */
+struct mot__common {
+    mot_model *net; /* a copy of our own */
+    struct mot_trainer_config config;
+    size_t replicas;
+    mot__group *group; /* NULL with one replica */
+    struct mot__range *bucket;
+    size_t buckets;
+    size_t piece_floats;
+    const struct mot__strategy *strategy;
+};
+
+struct mot_replica {
+    const struct mot__common *common;
+    size_t rank;
+    mot__lane *lane;
+    mot__device *device;
+    mot__flat *parameters, *gradients, *slot[2];
+    mot__buffer *verdict, *partials, *tally; /* tally: the record of an evaluation */
+    mot__plan *train, *infer;
+    mot__feed *train_feed, *infer_feed;
+    size_t target_width; /* the plans were made for */
+    double lr;
+    bool dirty;            /* gradients hold something */
+    bool broken;           /* a job failed; the variables may disagree with the other replicas' */
+    struct mot__step step; /* of the shard that is loaded */
+    uint64_t mark[MOT__AHEAD], steps;
+};
+
+/* How gradients become equal and are applied. */
+struct mot__strategy {
+    const char *name;
+    bool staged; /* gradients have a host side */
+    /* The gradients of a bucket are final (plan.h). */
+    mot_status (*ready)(mot_replica *replica, size_t bucket);
+    /* Reduce what was made ready, then queue the update. */
+    mot_status (*reduce)(mot_replica *replica);
+};
+extern const struct mot__strategy mot__strategy_single, mot__strategy_mirrored;
+
+mot_status mot__replica_open(mot_replica *replica,
+                             const float *start); /* start: the flat parameters */
+void mot__replica_close(mot_replica *replica);
+/* Plans and feeds for shards of these sizes; keeps what fits already. resident: keep the data on
+ * the device if it fits. */
+mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples *samples,
+                                size_t rows, bool training, bool resident);
+
+mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_t begin,
+                             size_t rows, uint64_t number);
+mot_status mot__replica_forward(mot_replica *replica);
+mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, bool ready);
+mot_status mot__replica_commit(mot_replica *replica); /* all-reduce, verdict, update */
+mot_status mot__replica_metrics(mot_replica *replica,
+                                float verdict[MOT__VERDICT_FLOATS]); /* reads and clears */
+
+mot_status mot__replica_tally_begin(mot_replica *replica);
+mot_status mot__replica_tally(mot_replica *replica, const mot_batch *batch, size_t begin,
+                              size_t rows);
+mot_status mot__replica_tally_end(mot_replica *replica,
+                                  float record[MOT__RECORD_FLOATS]); /* reads */
+mot_status mot__replica_predict(mot_replica *replica, const mot_batch *batch, size_t begin,
+                                size_t rows, float *out);
+
+#endif

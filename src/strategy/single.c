@@ -1,0 +1,16 @@
+/* single.c - one replica: its gradients are the whole gradient. */
+#include "strategy/replica.h"
+
+static mot_status ready(mot_replica *replica, size_t bucket)
+{
+    (void)replica, (void)bucket;
+    return MOT_OK;
+}
+
+static mot_status reduce(mot_replica *replica)
+{
+    (void)replica;
+    return MOT_OK;
+}
+
+const struct mot__strategy mot__strategy_single = {"single", false, ready, reduce};
