@@ -1,0 +1,478 @@
+/* engine.c - hand the lanes their shards, keep count of steps, remember a failure for good. */
+#include "strategy/engine.h"
+
+#include "base/size.h"
+#include "strategy/jobs.h"
+#include "strategy/shares.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKET_FLOATS ((size_t)1 << 20) /* 4 MB: large enough to hide a transfer's fixed cost */
+#define BUCKETS_MOST ((size_t)MOT__STAGE_SLOTS / 2)
+
+struct mot__engine {
+    mot_fleet *fleet;
+    struct mot__common common;
+    mot_replica *replica; /* (common.replicas) */
+    double *weight;       /* (common.replicas): shares */
+    size_t *share;        /* scratch */
+    uint64_t number;      /* of the next step */
+    double lr;
+    struct mot__story failed; /* a trainer that failed stays failed */
+    uint64_t
+        prepared_id[2]; /* samples and rows the plans were last made for: inference, training */
+    size_t prepared_rows[2];
+};
+
+/* ---- all lanes at once ---- */
+
+static mot_status remember(mot__engine *engine, mot_status status)
+{
+    if (status != MOT_OK && engine->failed.status == MOT_OK)
+        mot__story_take(status, &engine->failed);
+    return status;
+}
+
+static mot_status wait_all(mot__engine *engine)
+{
+    mot_status status = MOT_OK, one;
+    struct mot__story story = {MOT_OK, ""};
+    size_t i;
+
+    for (i = 0; i < engine->common.replicas; i++) {
+        one = mot__lane_wait(engine->replica[i].lane);
+        if (status == MOT_OK && one != MOT_OK) {
+            status = one;
+            mot__story_take(one, &story);
+        }
+    }
+    return mot__story_tell(&story);
+}
+
+static mot_status post_all(mot__engine *engine, mot__job_fn run, const void *payload, size_t bytes)
+{
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < engine->common.replicas && status == MOT_OK; i++)
+        status = mot__lane_post(engine->replica[i].lane, run, &engine->replica[i], payload, bytes);
+    return status;
+}
+
+static mot_status call_all(mot__engine *engine, mot__job_fn run, const void *payload, size_t bytes)
+{
+    mot_status status = post_all(engine, run, payload, bytes), waited = wait_all(engine);
+
+    return status != MOT_OK ? status : waited;
+}
+
+/* ---- opening ---- */
+
+static mot_status check_config(const struct mot_trainer_config *config)
+{
+    if ((int)config->strategy < MOT_STRATEGY_AUTO || config->strategy > MOT_STRATEGY_MIRRORED)
+        return mot__fail(MOT_BAD_ARG, "strategy %d", (int)config->strategy);
+    if ((int)config->loss < MOT_LOSS_CROSS_ENTROPY || config->loss > MOT_LOSS_MSE)
+        return mot__fail(MOT_BAD_ARG, "loss %d", (int)config->loss);
+    return mot__optim_check(&config->optimizer);
+}
+
+/* Bounds of buckets and pieces: frozen, the same for all lanes. Where every lane's host side is its
+ * device memory there is no transfer to hide, and one bucket has the fewest waits. */
+static mot_status freeze_bounds(mot__engine *engine)
+{
+    struct mot__common *common = &engine->common;
+    const struct mot__parameters *table = &common->net->table;
+    size_t bucket = SIZE_MAX, i, largest = SIZE_MAX;
+
+    for (i = 0; i < common->replicas; i++) {
+        const struct mot__device_facts *facts =
+            mot__device_facts(mot__lane_device(engine->replica[i].lane));
+
+        largest = mot__size_min(largest, mot__size_min(facts->largest_bytes, facts->memory_limit));
+        if (facts->staging == MOT__STAGING_COPY)
+            bucket = mot__size_max(BUCKET_FLOATS, table->floats / BUCKETS_MOST);
+    }
+    common->piece_floats = largest / sizeof(float);
+    return mot__buckets_make(table, MOT__RECORD_FLOATS, bucket, &common->bucket, &common->buckets);
+}
+
+static mot_status find_weights(mot__engine *engine)
+{
+    const size_t lanes = engine->common.replicas;
+    enum mot__shares_kind kind;
+    double *speed = NULL;
+    mot_status status = MOT_OK;
+    size_t i;
+
+    MOT_TRY(mot__shares_parse(engine->common.config.shares, lanes, &kind, engine->weight));
+    if (kind != MOT__SHARES_AUTO)
+        return MOT_OK;
+    speed = calloc(lanes, sizeof *speed);
+    if (!speed)
+        return mot__fail(MOT_NO_MEMORY, "%zu speeds", lanes);
+    for (i = 0; i < lanes; i++) {
+        speed[i] = 1;
+        if (lanes > 1)
+            MOT_TRY(mot__lane_call(engine->replica[i].lane, mot__job_speed, &speed[i], NULL, 0));
+    }
+    mot__shares_by_speed(speed, lanes, engine->weight);
+done:
+    free(speed);
+    return status;
+}
+
+static mot_status start_values(mot__engine *engine)
+{
+    const struct mot__parameters *table = &engine->common.net->table;
+    float *start = calloc(table->floats, sizeof *start);
+    const float *payload = start;
+    mot_status status = MOT_OK;
+    size_t p, i;
+
+    if (!start)
+        return mot__fail(MOT_NO_MEMORY, "%zu initial values", table->floats);
+    for (p = 0; p < table->count; p++)
+        for (i = 0; i < table->row[p].count; i++)
+            start[table->row[p].offset + i] =
+                mot__parameter_start(table, p, engine->common.config.seed, i);
+    status = call_all(engine, mot__job_open, &payload, sizeof payload);
+    free(start);
+    return status;
+}
+
+static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_config *config)
+{
+    struct mot__common *common = &engine->common;
+    const size_t lanes = mot_fleet_count(engine->fleet);
+    size_t i;
+
+    common->replicas = config->strategy == MOT_STRATEGY_SINGLE ? 1 : lanes;
+    common->strategy = common->replicas > 1 || config->strategy == MOT_STRATEGY_MIRRORED
+                           ? &mot__strategy_mirrored
+                           : &mot__strategy_single;
+    engine->replica = calloc(common->replicas, sizeof *engine->replica);
+    engine->weight = calloc(common->replicas, sizeof *engine->weight);
+    engine->share = calloc(common->replicas, sizeof *engine->share);
+    if (!engine->replica || !engine->weight || !engine->share)
+        return mot__fail(MOT_NO_MEMORY, "%zu replicas", common->replicas);
+    for (i = 0; i < common->replicas; i++) {
+        engine->replica[i].common = common;
+        engine->replica[i].rank = i;
+        engine->replica[i].lane = mot__fleet_lane(engine->fleet, i);
+    }
+    return MOT_OK;
+}
+
+mot_status mot__engine_open(mot_fleet *fleet, const mot_model *net,
+                            const struct mot_trainer_config *config, mot__engine **out)
+{
+    mot_status status = MOT_OK;
+    mot__engine *engine = NULL;
+
+    MOT_TRY(check_config(config));
+    MOT_TRY(mot__model_check(net));
+    engine = calloc(1, sizeof *engine);
+    if (!engine)
+        return mot__fail(MOT_NO_MEMORY, "an engine's %zu bytes", sizeof *engine);
+    engine->fleet = fleet;
+    engine->common.config = *config;
+    engine->lr = config->optimizer.lr;
+    MOT_TRY(mot__model_copy(net, &engine->common.net));
+    MOT_TRY(open_replicas(engine, config));
+    MOT_TRY(freeze_bounds(engine));
+    MOT_TRY(find_weights(engine));
+    engine->common.config.shares = NULL; /* the caller's string; read by now */
+    if (engine->common.strategy->staged)
+        MOT_TRY(mot__group_open(
+            engine->common.replicas, engine->common.net->table.floats + MOT__RECORD_FLOATS,
+            MOT__ALGORITHM_AUTO, mot__fleet_deadline(fleet), &engine->common.group));
+    MOT_TRY(start_values(engine));
+    *out = engine;
+    engine = NULL;
+done:
+    mot__engine_close(engine);
+    return status;
+}
+
+void mot__engine_close(mot__engine *engine)
+{
+    bool tainted = false;
+    size_t i;
+
+    if (!engine)
+        return;
+    if (engine->replica)
+        call_all(engine, mot__job_close, NULL, 0);
+    for (i = 0; engine->replica && i < engine->common.replicas; i++)
+        tainted = tainted || mot__lane_tainted(engine->replica[i].lane);
+    if (tainted)
+        return; /* an abandoned thread may still use it */
+    mot__group_close(engine->common.group);
+    mot_model_close(engine->common.net);
+    free(engine->common.bucket);
+    free(engine->replica);
+    free(engine->weight);
+    free(engine->share);
+    free(engine);
+}
+
+const struct mot__common *mot__engine_common(const mot__engine *engine)
+{
+    return &engine->common;
+}
+
+const mot_fleet *mot__engine_fleet(const mot__engine *engine)
+{
+    return engine->fleet;
+}
+
+void mot__engine_split(const mot__engine *engine, size_t rows, size_t *share)
+{
+    mot__shares_split(rows, engine->weight, engine->common.replicas, share);
+}
+
+void mot__engine_lr(mot__engine *engine, double lr)
+{
+    engine->lr = lr;
+}
+
+/* ---- preparing ---- */
+
+mot_status mot__engine_check(const mot__engine *engine, const struct mot__samples *samples)
+{
+    const mot_model *net = engine->common.net;
+    const size_t in = net->node[0].width, out = net->node[net->here].width;
+    char shape[2][96];
+
+    mot__shape_text(samples->shape, shape[0], sizeof shape[0]);
+    mot__shape_text(net->node[0].shape, shape[1], sizeof shape[1]);
+    if (samples->width != in)
+        return mot__fail(MOT_BAD_SHAPE, "samples are %s but the network's input is %s", shape[0],
+                         shape[1]);
+    if (samples->target_width && samples->target_width != out)
+        return mot__fail(MOT_BAD_SHAPE, "targets have %zu elements but the network has %zu outputs",
+                         samples->target_width, out);
+    if (!samples->target_width && samples->classes > out)
+        return mot__fail(MOT_BAD_SHAPE, "%zu classes but the network has %zu outputs",
+                         samples->classes, out);
+    return MOT_OK;
+}
+
+static mot_status check_loss(const mot__engine *engine, const struct mot__samples *samples)
+{
+    if (!samples->target_width && !samples->classes)
+        return mot__fail(MOT_BAD_ARG,
+                         "these samples have neither labels nor targets to learn from");
+    if (engine->common.config.loss == MOT_LOSS_MSE && !samples->target_width)
+        return mot__fail(MOT_BAD_ARG, "squared error needs target rows; these samples have labels");
+    return MOT_OK;
+}
+
+mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
+                               bool training, bool resident)
+{
+    struct mot__job_prepare payload = {samples, 0, training, resident};
+    mot_status status = MOT_OK;
+    size_t i;
+
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    MOT_TRY(mot__engine_check(engine, samples));
+    if (training)
+        MOT_TRY(check_loss(engine, samples));
+    mot__engine_split(engine, rows, engine->share);
+    for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
+        payload.rows = mot__size_max(engine->share[i], 1);
+        status = mot__lane_post(engine->replica[i].lane, mot__job_prepare, &engine->replica[i],
+                                &payload, sizeof payload);
+    }
+    MOT_TRY(status);
+    MOT_TRY(wait_all(engine));
+    engine->prepared_id[training] = samples->id;
+    engine->prepared_rows[training] = rows;
+done:
+    return status;
+}
+
+static mot_status prepare_for(mot__engine *engine, const mot_batch *batch, bool training)
+{
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    if (engine->prepared_id[training] == batch->samples->id &&
+        engine->prepared_rows[training] >= batch->rows)
+        return MOT_OK;
+    return mot__engine_prepare(engine, batch->samples, batch->rows, training, false);
+}
+
+/* ---- shards ---- */
+
+/* Give every replica its rows; each holds the batch until its job has ended. */
+static mot_status post_shards(mot__engine *engine, mot__job_fn run, struct mot__job_shard payload)
+{
+    mot_status status = MOT_OK;
+    size_t i, begin = 0;
+
+    mot__engine_split(engine, payload.batch->rows, engine->share);
+    for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
+        payload.begin = begin;
+        payload.rows = engine->share[i];
+        begin += engine->share[i];
+        mot__batch_hold(payload.batch);
+        status = mot__lane_post(engine->replica[i].lane, run, &engine->replica[i], &payload,
+                                sizeof payload);
+        if (status != MOT_OK)
+            mot_batch_close(payload.batch);
+    }
+    return status;
+}
+
+mot_status mot__engine_step(mot__engine *engine, mot_batch *batch)
+{
+    mot_status status = MOT_OK;
+
+    MOT_TRY(prepare_for(engine, batch, true));
+    MOT_TRY(remember(engine,
+                     post_shards(engine, mot__job_step,
+                                 (struct mot__job_shard){
+                                     .batch = batch, .number = engine->number, .lr = engine->lr})));
+    engine->number++;
+done:
+    mot_batch_close(batch);
+    return status;
+}
+
+mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn fn, void *user)
+{
+    mot_status status = MOT_OK, waited;
+
+    MOT_TRY(prepare_for(engine, batch, true));
+    status = post_shards(
+        engine, mot__job_run,
+        (struct mot__job_shard){.batch = batch, .number = engine->number, .fn = fn, .user = user});
+    waited = wait_all(engine);
+    status = remember(engine, status != MOT_OK ? status : waited);
+    engine->number++;
+done:
+    mot_batch_close(batch);
+    return status;
+}
+
+mot_status mot__engine_apply(mot__engine *engine)
+{
+    const double lr = engine->lr;
+
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    if (!engine->prepared_rows[true])
+        return mot__fail(MOT_BAD_STATE, "mot_trainer_apply: nothing was run yet");
+    return remember(engine, post_all(engine, mot__job_apply, &lr, sizeof lr));
+}
+
+mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out)
+{
+    float verdict[MOT__VERDICT_FLOATS];
+    float *const payload = verdict;
+    mot_status status = MOT_OK;
+
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    MOT_TRY(remember(engine, call_all(engine, mot__job_metrics, &payload, sizeof payload)));
+    out->count = (uint64_t)verdict[MOT__VERDICT_COUNT];
+    out->loss = ((double)verdict[MOT__VERDICT_LOSS] + (double)verdict[MOT__VERDICT_LOSS_LOW]) /
+                (double)verdict[MOT__VERDICT_COUNT];
+    out->accuracy =
+        engine->common.config.loss == MOT_LOSS_MSE
+            ? NAN
+            : (double)verdict[MOT__VERDICT_CORRECT] / (double)verdict[MOT__VERDICT_COUNT];
+    out->steps = (uint64_t)verdict[MOT__VERDICT_STEPS];
+    out->skipped = (uint64_t)verdict[MOT__VERDICT_SKIPPED];
+done:
+    return status;
+}
+
+/* ---- evaluation ---- */
+
+mot_status mot__engine_tally_begin(mot__engine *engine)
+{
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    return remember(engine, post_all(engine, mot__job_tally_begin, NULL, 0));
+}
+
+mot_status mot__engine_tally(mot__engine *engine, mot_batch *batch)
+{
+    mot_status status = MOT_OK;
+
+    MOT_TRY(check_loss(engine, batch->samples));
+    MOT_TRY(prepare_for(engine, batch, false));
+    MOT_TRY(remember(engine,
+                     post_shards(engine, mot__job_tally, (struct mot__job_shard){.batch = batch})));
+done:
+    mot_batch_close(batch);
+    return status;
+}
+
+mot_status mot__engine_tally_end(mot__engine *engine, struct mot_metrics *out)
+{
+    const size_t lanes = engine->common.replicas;
+    float(*record)[MOT__RECORD_FLOATS] = calloc(lanes, sizeof *record);
+    mot_status status = MOT_OK;
+    double sum[MOT__RECORD_BAD + 1] = {0};
+    size_t i, k;
+
+    if (!record)
+        return mot__fail(MOT_NO_MEMORY, "%zu records", lanes);
+    MOT_TRY(remember(engine, call_all(engine, mot__job_tally_end, &record, sizeof record)));
+    for (i = 0; i < lanes; i++)
+        for (k = 0; k <= MOT__RECORD_BAD; k++)
+            sum[k] += (double)record[i][k];
+    *out = (struct mot_metrics){.loss = sum[MOT__RECORD_LOSS] / sum[MOT__RECORD_COUNT],
+                                .accuracy = sum[MOT__RECORD_CORRECT] / sum[MOT__RECORD_COUNT],
+                                .count = (uint64_t)sum[MOT__RECORD_COUNT]};
+    if (engine->common.config.loss == MOT_LOSS_MSE)
+        out->accuracy = NAN;
+    if (sum[MOT__RECORD_BAD] > 0)
+        out->loss = NAN;
+done:
+    free(record);
+    return status;
+}
+
+mot_status mot__engine_predict(mot__engine *engine, mot_batch *batch, float *out)
+{
+    mot_status status = MOT_OK, waited;
+
+    MOT_TRY(prepare_for(engine, batch, false));
+    status =
+        post_shards(engine, mot__job_predict, (struct mot__job_shard){.batch = batch, .out = out});
+    waited = wait_all(engine);
+    status = remember(engine, status != MOT_OK ? status : waited);
+done:
+    mot_batch_close(batch);
+    return status;
+}
+
+/* ---- variables ---- */
+
+mot_status mot__engine_read(mot__engine *engine, size_t replica, size_t offset, float *out,
+                            size_t count)
+{
+    const struct mot__job_flat payload = {offset, count, out, NULL};
+
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    return remember(engine, mot__lane_call(engine->replica[replica].lane, mot__job_read,
+                                           &engine->replica[replica], &payload, sizeof payload));
+}
+
+mot_status mot__engine_write(mot__engine *engine, size_t offset, const float *value, size_t count)
+{
+    const struct mot__job_flat payload = {offset, count, NULL, value};
+
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    return remember(engine, call_all(engine, mot__job_write, &payload, sizeof payload));
+}

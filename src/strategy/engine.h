@@ -1,0 +1,46 @@
+/* engine.h - how one step is spread over the lanes: who computes what, and when. A trainer's
+ * inside. */
+#ifndef MOT_STRATEGY_ENGINE_H
+#define MOT_STRATEGY_ENGINE_H
+
+#include "strategy/fleet.h"
+#include "strategy/replica.h"
+
+typedef struct mot__engine mot__engine;
+
+/* The fleet must outlive it; the model is copied. */
+mot_status mot__engine_open(mot_fleet *fleet, const mot_model *net,
+                            const struct mot_trainer_config *config, mot__engine **out);
+void mot__engine_close(mot__engine *engine); /* finishes what is queued; accepts NULL */
+
+const struct mot__common *mot__engine_common(const mot__engine *engine);
+const mot_fleet *mot__engine_fleet(const mot__engine *engine);
+void mot__engine_split(const mot__engine *engine, size_t rows, size_t *share); /* (replicas) */
+void mot__engine_lr(mot__engine *engine, double lr); /* from the next step on */
+
+/* Do these samples fit the network and the loss? A sentence if not. */
+mot_status mot__engine_check(const mot__engine *engine, const struct mot__samples *samples);
+/* Make plans and feeds for batches of so many rows, so that no step does. Called by the others when
+ * needed. */
+mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
+                               bool training, bool resident);
+
+/* Queue one step; takes the batch. */
+mot_status mot__engine_step(mot__engine *engine, mot_batch *batch);
+mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn fn,
+                           void *user); /* waits; takes it */
+mot_status mot__engine_apply(mot__engine *engine);
+mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out); /* waits */
+
+/* Evaluation: begin, any number of batches, end. Each takes its batch. */
+mot_status mot__engine_tally_begin(mot__engine *engine);
+mot_status mot__engine_tally(mot__engine *engine, mot_batch *batch);
+mot_status mot__engine_tally_end(mot__engine *engine, struct mot_metrics *out);    /* waits */
+mot_status mot__engine_predict(mot__engine *engine, mot_batch *batch, float *out); /* waits */
+
+/* Flat parameters [offset, offset + count) of one replica, or to all of them. */
+mot_status mot__engine_read(mot__engine *engine, size_t replica, size_t offset, float *out,
+                            size_t count);
+mot_status mot__engine_write(mot__engine *engine, size_t offset, const float *value, size_t count);
+
+#endif

@@ -1,0 +1,205 @@
+/* jobs.c - the lane's side of what the engine asks. A replica that failed does nothing any more,
+ * but lets its batches go. */
+#include "strategy/jobs.h"
+
+/* The others of the group must not wait for a replica that failed. */
+static mot_status ended(mot_replica *replica, mot_status status)
+{
+    if (status == MOT_OK)
+        return MOT_OK;
+    replica->broken = true;
+    if (replica->common->group)
+        mot__group_abort(replica->common->group, replica->rank, status);
+    return status;
+}
+
+mot_status mot__job_open(mot__lane *lane, void *user, void *payload)
+{
+    const float *const *start = payload;
+
+    (void)lane;
+    return ended(user, mot__replica_open(user, *start));
+}
+
+mot_status mot__job_close(mot__lane *lane, void *user, void *payload)
+{
+    (void)lane, (void)payload;
+    mot__replica_close(user);
+    return MOT_OK;
+}
+
+mot_status mot__job_speed(mot__lane *lane, void *user, void *payload)
+{
+    struct mot_device_speed speed;
+    mot_status status = mot__device_measure(mot__lane_device(lane), false, &speed);
+
+    (void)payload;
+    if (status == MOT_OK)
+        *(double *)user = speed.gemm_gflops;
+    return status;
+}
+
+mot_status mot__job_prepare(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_prepare *job = payload;
+
+    (void)lane;
+    return mot__replica_prepare(user, job->samples, job->rows, job->training, job->resident);
+}
+
+static mot_status step(mot_replica *replica, const struct mot__job_shard *job)
+{
+    mot_status status = MOT_OK;
+
+    replica->lr = job->lr;
+    MOT_TRY(mot__replica_load(replica, job->batch, job->begin, job->rows, job->number));
+    MOT_TRY(mot__replica_forward(replica));
+    MOT_TRY(mot__replica_backward(replica, 1, false, true));
+    MOT_TRY(mot__replica_commit(replica));
+done:
+    return status;
+}
+
+mot_status mot__job_step(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_shard *job = payload;
+    mot_replica *replica = user;
+    mot_status status = MOT_OK;
+
+    (void)lane;
+    if (!replica->broken)
+        status = ended(replica, step(replica, job));
+    mot_batch_close(job->batch);
+    return status;
+}
+
+static mot_status run(mot_replica *replica, const struct mot__job_shard *job)
+{
+    const struct mot_shard shard = {replica->rank, job->rows, job->begin};
+    mot_status status;
+    int asked;
+
+    status = mot__replica_load(replica, job->batch, job->begin, job->rows, job->number);
+    if (status != MOT_OK)
+        return status;
+    asked = job->fn(replica, &shard, job->user);
+    if (asked == 0)
+        return mot__device_flush(replica->device);
+    return asked == (int)mot_error_status()
+               ? (mot_status)asked /* it passed our own failure on */
+               : mot__fail(MOT_STOPPED, "the callback of replica %zu returned %d", replica->rank,
+                           asked);
+}
+
+mot_status mot__job_run(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_shard *job = payload;
+    mot_replica *replica = user;
+    mot_status status = MOT_OK;
+
+    (void)lane;
+    if (!replica->broken)
+        status = ended(replica, run(replica, job));
+    mot_batch_close(job->batch);
+    return status;
+}
+
+static mot_status apply(mot_replica *replica, double lr)
+{
+    mot_status status = MOT_OK;
+    size_t b;
+
+    replica->lr = lr;
+    if (!replica->dirty)
+        MOT_TRY(mot__flat_zero(replica->gradients));
+    for (b = 0; b < replica->common->buckets; b++)
+        MOT_TRY(replica->common->strategy->ready(replica, b));
+    MOT_TRY(mot__replica_commit(replica));
+done:
+    return status;
+}
+
+mot_status mot__job_apply(mot__lane *lane, void *user, void *payload)
+{
+    mot_replica *replica = user;
+
+    (void)lane;
+    return replica->broken ? MOT_OK : ended(replica, apply(replica, *(const double *)payload));
+}
+
+mot_status mot__job_metrics(mot__lane *lane, void *user, void *payload)
+{
+    mot_replica *replica = user;
+    float unused[MOT__VERDICT_FLOATS];
+
+    (void)lane;
+    if (replica->broken)
+        return MOT_OK;
+    return ended(replica,
+                 mot__replica_metrics(replica, replica->rank == 0 ? *(float **)payload : unused));
+}
+
+mot_status mot__job_tally_begin(mot__lane *lane, void *user, void *payload)
+{
+    mot_replica *replica = user;
+
+    (void)lane, (void)payload;
+    return replica->broken ? MOT_OK : ended(replica, mot__replica_tally_begin(replica));
+}
+
+mot_status mot__job_tally(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_shard *job = payload;
+    mot_replica *replica = user;
+    mot_status status = MOT_OK;
+
+    (void)lane;
+    if (!replica->broken)
+        status = ended(replica, mot__replica_tally(replica, job->batch, job->begin, job->rows));
+    mot_batch_close(job->batch);
+    return status;
+}
+
+mot_status mot__job_tally_end(mot__lane *lane, void *user, void *payload)
+{
+    float(*record)[MOT__RECORD_FLOATS] = *(float(**)[MOT__RECORD_FLOATS])payload;
+    mot_replica *replica = user;
+
+    (void)lane;
+    if (replica->broken)
+        return MOT_OK;
+    return ended(replica, mot__replica_tally_end(replica, record[replica->rank]));
+}
+
+mot_status mot__job_predict(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_shard *job = payload;
+    mot_replica *replica = user;
+    mot_status status = MOT_OK;
+    const size_t width = mot__plan_output_width(replica->infer);
+
+    (void)lane;
+    if (!replica->broken)
+        status = ended(replica, mot__replica_predict(replica, job->batch, job->begin, job->rows,
+                                                     job->out + job->begin * width));
+    mot_batch_close(job->batch);
+    return status;
+}
+
+mot_status mot__job_read(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_flat *job = payload;
+    mot_replica *replica = user;
+
+    (void)lane;
+    return mot__flat_read(replica->parameters, job->offset, job->out, job->count);
+}
+
+mot_status mot__job_write(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_flat *job = payload;
+    mot_replica *replica = user;
+
+    (void)lane;
+    return mot__flat_write(replica->parameters, job->offset, job->value, job->count);
+}

@@ -1,0 +1,46 @@
+/* jobs.h - what the engine asks of a lane: one function and one payload for each. user is the
+ * replica, but for speed. */
+#ifndef MOT_STRATEGY_JOBS_H
+#define MOT_STRATEGY_JOBS_H
+
+#include "strategy/replica.h"
+
+struct mot__job_shard { /* rows of a batch; the job closes its hold on it */
+    mot_batch *batch;
+    size_t begin, rows;
+    uint64_t number;
+    double lr;
+    mot_replica_fn fn;
+    void *user;
+    float *out; /* prediction: (batch rows, outputs) */
+};
+struct mot__job_prepare {
+    const struct mot__samples *samples;
+    size_t rows;
+    bool training, resident;
+};
+struct mot__job_flat {
+    size_t offset, count;
+    float *out;
+    const float *value;
+};
+
+mot_status mot__job_open(mot__lane *lane, void *user, void *payload); /* const float *start */
+mot_status mot__job_close(mot__lane *lane, void *user, void *payload);
+mot_status mot__job_speed(mot__lane *lane, void *user, void *payload); /* user: double * */
+mot_status mot__job_prepare(mot__lane *lane, void *user,
+                            void *payload);                            /* struct mot__job_prepare */
+mot_status mot__job_step(mot__lane *lane, void *user, void *payload);  /* struct mot__job_shard */
+mot_status mot__job_run(mot__lane *lane, void *user, void *payload);   /* struct mot__job_shard */
+mot_status mot__job_apply(mot__lane *lane, void *user, void *payload); /* double lr */
+mot_status mot__job_metrics(mot__lane *lane, void *user,
+                            void *payload); /* float *verdict: rank 0's */
+mot_status mot__job_tally_begin(mot__lane *lane, void *user, void *payload);
+mot_status mot__job_tally(mot__lane *lane, void *user, void *payload); /* struct mot__job_shard */
+mot_status mot__job_tally_end(mot__lane *lane, void *user,
+                              void *payload); /* float (*)[RECORD]: by rank */
+mot_status mot__job_predict(mot__lane *lane, void *user, void *payload); /* struct mot__job_shard */
+mot_status mot__job_read(mot__lane *lane, void *user, void *payload);    /* struct mot__job_flat */
+mot_status mot__job_write(mot__lane *lane, void *user, void *payload);   /* struct mot__job_flat */
+
+#endif
