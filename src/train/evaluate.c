@@ -1,0 +1,93 @@
+/* evaluate.c - loss and accuracy over data, and outputs for it, spread over the replicas. */
+#include "base/size.h"
+#include "train/trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS 1024 /* of one batch, where memory allows */
+
+mot_status mot__trainer_ready_to_read(mot_trainer *trainer, mot_data *data)
+{
+    const struct mot__samples *samples = mot__data_samples(data);
+    size_t rows = mot__size_min(ROWS, samples->count);
+    mot_status status;
+
+    do
+        status = mot__engine_prepare(trainer->engine, samples, rows, false, false);
+    while (status == MOT_NO_MEMORY && (rows /= 2) > 0);
+    if (status == MOT_OK)
+        status = mot_data_rewind(data, 0);
+    if (status == MOT_OK)
+        status = mot_data_batch(data, rows);
+    return status;
+}
+
+/* Put the data back as it was found, at the start of an epoch. */
+static void give_back(mot_data *data, size_t rows)
+{
+    if (mot_data_rewind(data, 0) == MOT_OK)
+        mot_data_batch(data, rows);
+}
+
+mot_status mot_evaluate(mot_trainer *trainer, mot_data *data, struct mot_metrics *out)
+{
+    const size_t rows = mot__data_rows(data);
+    mot_status status = MOT_OK;
+    mot_batch *batch = NULL;
+
+    MOT_TRY(mot__trainer_ready_to_read(trainer, data));
+    MOT_TRY(mot__engine_tally_begin(trainer->engine));
+    for (;;) {
+        MOT_TRY(mot_data_next(data, &batch));
+        if (!batch)
+            break;
+        MOT_TRY(mot__engine_tally(trainer->engine, batch));
+    }
+    MOT_TRY(mot__engine_tally_end(trainer->engine, out));
+done:
+    give_back(data, rows);
+    return status;
+}
+
+static mot_status predict_all(mot_trainer *trainer, mot_data *data, float *out, size_t width)
+{
+    float *part = calloc(mot__data_rows(data) * width, sizeof *part);
+    mot_status status = MOT_OK;
+    mot_batch *batch = NULL;
+    size_t r;
+
+    if (!part)
+        return mot__fail(MOT_NO_MEMORY, "outputs of %zu rows", mot__data_rows(data));
+    for (;;) {
+        MOT_TRY(mot_data_next(data, &batch));
+        if (!batch)
+            break;
+        mot__batch_hold(batch);
+        status = mot__engine_predict(trainer->engine, batch, part);
+        for (r = 0; status == MOT_OK && r < batch->rows;
+             r++) /* shuffled data comes back in order */
+            memcpy(out + batch->index[r] * width, part + r * width, width * sizeof *out);
+        mot_batch_close(batch);
+        MOT_TRY(status);
+    }
+done:
+    free(part);
+    return status;
+}
+
+mot_status mot_predict(mot_trainer *trainer, mot_data *data, float *out, size_t count)
+{
+    const mot_model *net = mot__engine_common(trainer->engine)->net;
+    const size_t width = net->node[net->here].width, rows = mot__data_rows(data);
+    mot_status status = MOT_OK;
+
+    if (count != mot_data_count(data) * width)
+        return mot__fail(MOT_BAD_ARG, "mot_predict: room for %zu outputs, but there are %zu x %zu",
+                         count, mot_data_count(data), width);
+    MOT_TRY(mot__trainer_ready_to_read(trainer, data));
+    MOT_TRY(predict_all(trainer, data, out, width));
+done:
+    give_back(data, rows);
+    return status;
+}
