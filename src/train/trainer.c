@@ -230,7 +230,7 @@ mot_status mot_trainer_get_from(mot_trainer *trainer, size_t replica, const char
                                 size_t count)
 {
     mot_status status;
-    size_t offset;
+    size_t offset = 0;
 
     if (replica >= mot_trainer_replicas(trainer))
         return mot__fail(MOT_BAD_ARG, "replica %zu of %zu", replica, mot_trainer_replicas(trainer));
@@ -247,7 +247,7 @@ mot_status mot_trainer_get(mot_trainer *trainer, const char *name, float *out, s
 mot_status mot_trainer_set(mot_trainer *trainer, const char *name, const float *value, size_t count)
 {
     mot_status status;
-    size_t offset;
+    size_t offset = 0;
 
     status = find(trainer, name, count, &offset);
     return status != MOT_OK ? status : mot__engine_write(trainer->engine, offset, value, count);
