@@ -5,6 +5,9 @@
 #include "optim/optim.h"
 
 #include <float.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 enum { N = 4096 };
 
@@ -399,6 +402,64 @@ static void nothing_below_the_normal_numbers_survives(void **state)
         free(all[a]);
 }
 
+/* No implementation at hand flushes, many GPUs do: let this processor do as they do. */
+#ifdef __SSE2__
+static void run_hard_steps(const struct mot_optimizer *o, float *all[4], float *verdict)
+{
+    memset(all[2], 0, N * sizeof(float));
+    memset(all[3], 0, N * sizeof(float));
+    mot__optim_hard_values(1, N, all[1]);
+    mot__verdict_start(verdict);
+    for (uint64_t s = 2; s < 6; s++) {
+        mot__optim_hard_values(s, N, all[0]);
+        for (size_t i = 0; o->clip_norm > 0 && i < N; i++)
+            all[0][i] = fabsf(all[0][i]) > 1e15f ? 1e-39f : all[0][i];
+        host_step(o, N, 3, all[1], all[0], all[2], all[3], verdict);
+    }
+}
+
+static void a_processor_that_flushes_has_the_same_bits(void **state)
+{
+    const struct mot_optimizer row[] = {
+        {.rule = MOT_RULE_SGD, .lr = 0.1, .weight_decay = 1e-2, .clip_norm = 1},
+        {.rule = MOT_RULE_SGD, .lr = 3, .weight_decay = 0.9},
+        {.rule = MOT_RULE_SGD, .lr = 0.1, .momentum = 0.9},
+        {.rule = MOT_RULE_SGD, .lr = 0.1, .momentum = 0.9, .nesterov = true},
+        {.rule = MOT_RULE_ADAM, .lr = 99, .beta1 = 0.5, .beta2 = 0.5, .epsilon = 64},
+        {.rule = MOT_RULE_ADAM, .lr = 0.1, .beta1 = 0.5, .beta2 = 0.5, .epsilon = 1},
+        {.rule = MOT_RULE_ADAM, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8},
+        {.rule = MOT_RULE_ADAMW,
+         .lr = 1e-3,
+         .beta1 = 0.9,
+         .beta2 = 0.99,
+         .epsilon = 1e-30,
+         .weight_decay = 0.1}};
+    const unsigned usual = _mm_getcsr();
+    float *plain[4], *flushed[4], one[MOT__VERDICT_FLOATS], two[MOT__VERDICT_FLOATS];
+
+    (void)state;
+    for (size_t a = 0; a < 4; a++) {
+        plain[a] = test_floats(N);
+        flushed[a] = test_floats(N);
+    }
+    for (size_t r = 0; r < MOT__COUNT(row); r++) {
+        run_hard_steps(&row[r], plain, one);
+        _mm_setcsr(usual | 0x8040); /* results and operands below 2^-126 are 0 */
+        run_hard_steps(&row[r], flushed, two);
+        _mm_setcsr(usual);
+        snprintf(check_where(), CHECK_WHERE_BYTES, "rule %zu", r);
+        assert_true(one[MOT__VERDICT_STEPS] == 4);
+        check_bits("verdict", two, one, MOT__VERDICT_FLOATS);
+        for (size_t a = 0; a < 4; a++)
+            check_bits("array", flushed[a], plain[a], N);
+    }
+    for (size_t a = 0; a < 4; a++) {
+        free(plain[a]);
+        free(flushed[a]);
+    }
+}
+#endif
+
 /* ---- bad values ---- */
 
 static void a_value_that_makes_no_sense_gets_a_sentence(void **state)
@@ -486,6 +547,9 @@ int main(void)
         cmocka_unit_test(metrics_leave_bad_rows_out),
         cmocka_unit_test(the_norm_does_not_depend_on_the_cut),
         cmocka_unit_test(nothing_below_the_normal_numbers_survives),
+#ifdef __SSE2__
+        cmocka_unit_test(a_processor_that_flushes_has_the_same_bits),
+#endif
         cmocka_unit_test(a_value_that_makes_no_sense_gets_a_sentence),
         cmocka_unit_test(each_rule_has_its_slots),
     };
