@@ -4,16 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct mot_optimizer mot_optimizer_default(enum mot_rule rule)
-{
-    return (struct mot_optimizer){.rule = rule,
-                                  .lr = rule == MOT_RULE_SGD ? 0.01 : 0.001,
-                                  .beta1 = 0.9,
-                                  .beta2 = 0.999,
-                                  .epsilon = 1e-8,
-                                  .weight_decay = rule == MOT_RULE_ADAMW ? 0.01 : 0};
-}
-
 struct mot_trainer_config mot_trainer_config_default(void)
 {
     return (struct mot_trainer_config){.size = sizeof(struct mot_trainer_config),
