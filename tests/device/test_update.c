@@ -175,7 +175,7 @@ static void count_moved(const struct run *run, const float *before, const char *
 
     for (size_t i = 0; i < run->n; i++)
         moved += run->side[P].host[i] != before[i];
-    if (moved < run->n / 4)
+    if (moved < run->n / 8)
         fail_msg("[%s] %s: only %zu of %zu moved", check_where(), name, moved, run->n);
 }
 
@@ -203,7 +203,7 @@ static void the_implementations_asked_for_are_here(void **state)
 
 static void every_rule_has_the_hosts_bits(void **state)
 {
-    const size_t steps = test_small() ? 3 : 6;
+    const size_t steps = test_small() ? 5 : 6; /* the second is refused, the third empty */
 
     (void)state;
     TEST_EACH_DEVICE(device)
