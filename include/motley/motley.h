@@ -107,6 +107,7 @@ struct mot_fleet_config {
     enum mot_device_class device_class; /* AUTO: by device, or $MOTLEY_CLASS */
     const char *gemm;  /* "auto", "clblast" or "tile"; NULL: $MOTLEY_GEMM, else auto */
     double deadline_s; /* a device silent for so long inside one wait is given up; 0: 60 */
+    bool profile;      /* devices tell how long each command took; also $MOTLEY_PROFILE=1 */
     void *world;       /* reserved for MPI; NULL */
 };
 

@@ -33,6 +33,9 @@ mot_status mot__group_all_reduce(mot__group *group, size_t rank, float *data, si
 mot_status mot__group_broadcast(mot__group *group, size_t rank, size_t root, void *data,
                                 size_t bytes);
 mot_status mot__group_barrier(mot__group *group, size_t rank);
+/* Seconds this lane slept for others inside the calls above, since it last asked; its own thread
+ * asks. */
+double mot__group_waited(mot__group *group, size_t rank);
 /* Tell all lanes, now and later, that this one failed (story as left by mot__fail). */
 void mot__group_abort(mot__group *group, size_t rank, mot_status status);
 

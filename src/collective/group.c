@@ -100,12 +100,13 @@ mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic
                             size_t target)
 {
     mot_status status = MOT_OK;
-    double deadline_s;
+    double began_s, deadline_s;
 
     for (int i = 0; i < SPINS; i++)
         if (atomic_load_explicit(counter, memory_order_acquire) >= target)
             return MOT_OK;
-    deadline_s = mot__clock_s() + group->deadline_s;
+    began_s = mot__clock_s();
+    deadline_s = began_s + group->deadline_s;
     mot__lock_take(&group->lock);
     atomic_fetch_add(&group->sleepers, 1);
     while (atomic_load(counter) < target && !atomic_load(&group->failed)) {
@@ -118,7 +119,16 @@ mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic
     if (atomic_load(counter) < target)
         status = mot__story_tell(&group->story);
     mot__lock_give(&group->lock);
+    group->lane[rank].waited_s += mot__clock_s() - began_s;
     return status;
+}
+
+double mot__group_waited(mot__group *group, size_t rank)
+{
+    const double waited_s = group->lane[rank].waited_s;
+
+    group->lane[rank].waited_s = 0;
+    return waited_s;
 }
 
 void mot__group_abort(mot__group *group, size_t rank, mot_status status)

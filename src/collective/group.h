@@ -26,6 +26,7 @@ struct mot__lane {
     atomic_size_t finished;                          /* operations done with others' buffers */
     atomic_size_t progress;                          /* pieces done inside the ring */
     struct mot__bring bring;                         /* written before arrived */
+    double waited_s;                                 /* its own thread's */
 };
 
 struct mot__group {

@@ -164,6 +164,29 @@ mot_status mot__launch(mot__device *device, const struct mot__launch *launch);
 void mot__device_rehearse(mot__device *device, bool on);
 bool mot__device_rehearsing(const mot__device *device);
 
+/* ---- where the time goes ---- */
+
+/* What the commands that follow belong to; told apart in mot__device_phases. */
+enum mot__phase {
+    MOT__PHASE_OTHER,
+    MOT__PHASE_UPLOAD,
+    MOT__PHASE_FORWARD,
+    MOT__PHASE_BACKWARD,
+    MOT__PHASE_STAGING,
+    MOT__PHASE_UPDATE,
+    MOT__PHASES
+};
+void mot__device_phase(mot__device *device, enum mot__phase phase);
+
+/* Seconds by the device's own clock, of commands that were seen to end since the last call: each
+ * moment counts once, for the command that began first; idle is what lies between commands. All
+ * zero without profiling. */
+struct mot__phases {
+    double s[MOT__PHASES];
+    double idle_s;
+};
+void mot__device_phases(mot__device *device, struct mot__phases *out); /* reads and clears */
+
 /* ---- waiting and errors ---- */
 
 /* Everything queued so far is on its way to the device. */

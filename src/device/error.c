@@ -70,8 +70,38 @@ mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, .
                      mot__cl_text(error), error);
 }
 
-static mot_status add_time(mot__device *device, const char *what, cl_event event)
+/* The part of [begin, end) that no earlier command covers goes to the phase, a gap before it to
+ * idle. */
+static void add_phase(mot__device *device, enum mot__phase phase, cl_ulong begin, cl_ulong end)
 {
+    if (device->clock_end == 0)
+        device->clock_end = begin;
+    if (begin > device->clock_end) {
+        device->phases.idle_s += 1e-9 * (double)(begin - device->clock_end);
+        device->clock_end = begin;
+    }
+    if (end > device->clock_end) {
+        device->phases.s[phase] += 1e-9 * (double)(end - device->clock_end);
+        device->clock_end = end;
+    }
+}
+
+void mot__device_phase(mot__device *device, enum mot__phase phase)
+{
+    device->phase = phase;
+}
+
+void mot__device_phases(mot__device *device, struct mot__phases *out)
+{
+    *out = device->phases;
+    memset(&device->phases, 0, sizeof device->phases);
+    device->clock_end = 0;
+}
+
+static mot_status add_time(mot__device *device, const struct mot__command *command)
+{
+    const char *what = command->what;
+    cl_event event = command->event;
     cl_ulong begin = 0, end = 0;
     struct mot_kernel_time *grown;
     size_t i;
@@ -79,6 +109,7 @@ static mot_status add_time(mot__device *device, const char *what, cl_event event
     if (clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL) ||
         clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL))
         return MOT_OK; /* a command that has no times is no error */
+    add_phase(device, command->phase, begin, end);
     for (i = 0; i < device->time_count; i++)
         if (strcmp(device->times[i].name, what) == 0)
             break;
@@ -115,7 +146,7 @@ static mot_status settle_one(mot__device *device)
     else if (error)
         status = mot__cl_fail(device, error, "waiting for %s", command->what);
     else if (device->profile)
-        status = add_time(device, command->what, command->event);
+        status = add_time(device, command);
     if (device->last == command->event)
         device->last = NULL;
     clReleaseEvent(command->event);
@@ -129,7 +160,8 @@ mot_status mot__command_note(mot__device *device, cl_event event, const char *wh
 
     if (device->queued - device->settled == MOT__PENDING)
         status = settle_one(device);
-    device->pending[device->queued % MOT__PENDING] = (struct mot__command){event, what};
+    device->pending[device->queued % MOT__PENDING] =
+        (struct mot__command){event, what, device->phase};
     device->queued++;
     if (compute)
         device->last = event;

@@ -32,6 +32,7 @@ struct mot__program {
 struct mot__command { /* queued, and not yet seen to have ended */
     cl_event event;
     const char *what; /* kernel name, "upload", "download": static or owned by the kernel */
+    enum mot__phase phase;
 };
 
 struct mot__choice {
@@ -69,6 +70,9 @@ struct mot__device {
 
     struct mot_kernel_time *times;
     size_t time_count, time_capacity;
+    enum mot__phase phase;
+    struct mot__phases phases;
+    cl_ulong clock_end; /* up to here the device's time is accounted for; 0: nothing yet */
 };
 
 /* Turn an OpenCL error into a story, and remember a lost device. what: printf-like. */

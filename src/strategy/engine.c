@@ -393,6 +393,13 @@ done:
     return status;
 }
 
+mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent)
+{
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    return remember(engine, call_all(engine, mot__job_spent, &spent, sizeof spent));
+}
+
 /* ---- evaluation ---- */
 
 mot_status mot__engine_tally_begin(mot__engine *engine)

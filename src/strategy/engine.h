@@ -32,6 +32,9 @@ mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn
 mot_status mot__engine_apply(mot__engine *engine);
 mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out); /* waits */
 
+/* Where the time went since the last call, a row for each replica; waits. */
+mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent);
+
 /* Evaluation: begin, any number of batches, end. Each takes its batch. */
 mot_status mot__engine_tally_begin(mot__engine *engine);
 mot_status mot__engine_tally(mot__engine *engine, mot_batch *batch);

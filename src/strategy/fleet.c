@@ -76,7 +76,7 @@ static mot_status read_options(const struct mot_fleet_config *config,
     out->device_class = (enum mot_device_class) class;
     out->gemm = (enum mot__gemm_kind)gemm;
     out->staging = (enum mot__staging)staging;
-    out->profile = profile && strcmp(profile, "1") == 0;
+    out->profile = config->profile || (profile && strcmp(profile, "1") == 0);
 done:
     return status;
 }

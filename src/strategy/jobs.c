@@ -139,6 +139,22 @@ mot_status mot__job_metrics(mot__lane *lane, void *user, void *payload)
                  mot__replica_metrics(replica, replica->rank == 0 ? *(float **)payload : unused));
 }
 
+mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
+{
+    mot_replica *replica = user;
+    struct mot__spent *spent = *(struct mot__spent **)payload + replica->rank;
+    mot_status status = mot__device_finish(replica->device);
+
+    mot__device_phases(replica->device, &spent->device);
+    spent->starved_s = mot__lane_starved(lane);
+    spent->waited_s = 0;
+    if (replica->common->group)
+        spent->waited_s = mot__group_waited(replica->common->group, replica->rank);
+    spent->reduce_s = replica->reduce_s - spent->waited_s;
+    replica->reduce_s = 0;
+    return status;
+}
+
 mot_status mot__job_tally_begin(mot__lane *lane, void *user, void *payload)
 {
     mot_replica *replica = user;

@@ -35,6 +35,8 @@ mot_status mot__job_run(mot__lane *lane, void *user, void *payload);   /* struct
 mot_status mot__job_apply(mot__lane *lane, void *user, void *payload); /* double lr */
 mot_status mot__job_metrics(mot__lane *lane, void *user,
                             void *payload); /* float *verdict: rank 0's */
+mot_status mot__job_spent(mot__lane *lane, void *user,
+                          void *payload); /* struct mot__spent *: by rank */
 mot_status mot__job_tally_begin(mot__lane *lane, void *user, void *payload);
 mot_status mot__job_tally(mot__lane *lane, void *user, void *payload); /* struct mot__job_shard */
 mot_status mot__job_tally_end(mot__lane *lane, void *user,

@@ -24,7 +24,8 @@ struct mot__lane {
     struct mot__lock lock; /* guards what follows */
     struct job queue[MOT__LANE_QUEUE];
     uint64_t posted, begun, ended;
-    double begun_s; /* when the running job began */
+    double begun_s;            /* when the running job began */
+    double starved_s, since_s; /* without a job: in all, and since when (0: it has one) */
     bool leaving, tainted;
     struct mot__story story; /* the first failure not yet told */
 };
@@ -37,12 +38,17 @@ static void run_lane(void *user)
 
     mot__lock_take(&lane->lock);
     for (;;) {
+        if (lane->begun == lane->posted)
+            lane->since_s = mot__clock_s();
         while (lane->begun == lane->posted && !lane->leaving)
             mot__lock_wait(&lane->lock, INFINITY);
         if (lane->begun == lane->posted)
             break;
         job = lane->queue[lane->begun++ % MOT__LANE_QUEUE];
         lane->begun_s = mot__clock_s();
+        if (lane->since_s > 0)
+            lane->starved_s += lane->begun_s - lane->since_s;
+        lane->since_s = 0;
         mot__lock_signal(&lane->lock);
         mot__lock_give(&lane->lock);
         status = job.run(lane, job.user, job.payload);
@@ -210,6 +216,22 @@ mot__device *mot__lane_device(mot__lane *lane)
 const char *mot__lane_label(const mot__lane *lane)
 {
     return lane->config.pick.label;
+}
+
+double mot__lane_starved(mot__lane *lane)
+{
+    const double now = mot__clock_s();
+    double starved;
+
+    mot__lock_take(&lane->lock);
+    if (lane->since_s > 0) {
+        lane->starved_s += now - lane->since_s;
+        lane->since_s = now;
+    }
+    starved = lane->starved_s;
+    lane->starved_s = 0;
+    mot__lock_give(&lane->lock);
+    return starved;
 }
 
 bool mot__lane_tainted(const mot__lane *lane)

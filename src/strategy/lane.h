@@ -35,6 +35,7 @@ mot_status mot__lane_post(mot__lane *lane, mot__job_fn run, void *user, const vo
 mot_status mot__lane_wait(mot__lane *lane); /* until idle; the first failure since the last wait */
 mot_status mot__lane_call(mot__lane *lane, mot__job_fn run, void *user, const void *payload,
                           size_t bytes);
+double mot__lane_starved(mot__lane *lane);     /* seconds it had no job, since the last call */
 bool mot__lane_tainted(const mot__lane *lane); /* given up */
 
 #endif

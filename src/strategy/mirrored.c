@@ -1,6 +1,7 @@
 /* mirrored.c - a copy of the variables on every lane; gradients are brought to the host once,
  * summed there in a fixed order and sent down once, bucket by bucket, while the backward pass goes
  * on. The same update then keeps the copies equal. */
+#include "base/clock.h"
 #include "strategy/replica.h"
 
 /* The part of a bucket that lies in one piece, as bytes of that piece. */
@@ -37,10 +38,13 @@ static mot_status reduce_part(mot_replica *replica, const struct mot__piece *pie
 {
     float *host = mot__stage_host(piece->stage);
     mot_status status = MOT_OK;
+    double began_s;
 
     MOT_TRY(mot__stage_wait(piece->stage, bucket));
+    began_s = mot__clock_s();
     MOT_TRY(mot__group_all_reduce(replica->common->group, replica->rank, host + part.begin,
                                   part.count));
+    replica->reduce_s += mot__clock_s() - began_s;
     MOT_TRY(mot__stage_up(piece->stage, part.begin * sizeof(float), part.count * sizeof(float)));
 done:
     return status;

@@ -226,6 +226,7 @@ mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_
         (struct mot__step){.rows = rows, .first_row = begin, .number = number, .scale = 1};
     if (rows == 0)
         return MOT_OK;
+    mot__device_phase(replica->device, MOT__PHASE_UPLOAD);
     return mot__feed_load(replica->train_feed, batch, begin, rows, mot__plan_x(replica->train),
                           mot__plan_y(replica->train));
 }
@@ -234,14 +235,19 @@ mot_status mot__replica_forward(mot_replica *replica)
 {
     if (replica->step.rows == 0)
         return MOT_OK;
+    mot__device_phase(replica->device, MOT__PHASE_FORWARD);
     return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step, NULL, NULL);
 }
 
 static mot_status tell_ready(void *user, size_t bucket)
 {
     mot_replica *replica = user;
+    mot_status status;
 
-    return replica->common->strategy->ready(replica, bucket);
+    mot__device_phase(replica->device, MOT__PHASE_STAGING);
+    status = replica->common->strategy->ready(replica, bucket);
+    mot__device_phase(replica->device, MOT__PHASE_BACKWARD); /* what follows is */
+    return status;
 }
 
 /* An empty shard adds nothing; its zeros still take part. */
@@ -258,6 +264,7 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
     mot_status status = MOT_OK;
     size_t b;
 
+    mot__device_phase(replica->device, MOT__PHASE_BACKWARD);
     replica->step.scale = scale;
     replica->step.given = given;
     replica->step.accumulate = replica->dirty;
@@ -277,7 +284,9 @@ mot_status mot__replica_commit(mot_replica *replica)
     uint64_t *mark = &replica->mark[replica->steps % MOT__AHEAD];
     mot_status status = MOT_OK;
 
+    mot__device_phase(replica->device, MOT__PHASE_STAGING);
     MOT_TRY(replica->common->strategy->reduce(replica));
+    mot__device_phase(replica->device, MOT__PHASE_UPDATE);
     MOT_TRY(mot__plan_run(&mot__plan_lists(replica->train)->update, &replica->step, NULL, NULL));
     replica->dirty = false;
     if (replica->steps >= MOT__AHEAD)

@@ -38,6 +38,7 @@ struct mot_replica {
     bool broken;           /* a job failed; the variables may disagree with the other replicas' */
     struct mot__step step; /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
+    double reduce_s; /* on the host, adding and waiting for others */
 };
 
 /* How gradients become equal and are applied. */
