@@ -52,6 +52,14 @@ struct mot__strategy {
 };
 extern const struct mot__strategy mot__strategy_single, mot__strategy_mirrored;
 
+/* Where the time of one replica went, in seconds since the last call. */
+struct mot__spent {
+    struct mot__phases device; /* by the device's clock */
+    double reduce_s;           /* adding on the host */
+    double waited_s;           /* for the other replicas */
+    double starved_s;          /* with nothing to do */
+};
+
 mot_status mot__replica_open(mot_replica *replica,
                              const float *start); /* start: the flat parameters */
 void mot__replica_close(mot_replica *replica);
