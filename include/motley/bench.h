@@ -34,6 +34,89 @@ struct mot_kernel_time {
 mot_status mot_bench_profile(mot_fleet *fleet, size_t lane, struct mot_kernel_time *row,
                              size_t capacity, size_t *count);
 
+/* ---- training ---- */
+
+/* Where the time of one replica went since the last call; the parts add up to 1. Needs a fleet
+ * opened with profile. */
+struct mot_breakdown {
+    double input;  /* nothing to do: the data or the caller is late */
+    double upload; /* rows of the batch to the device, and the gather there */
+    double forward, backward;
+    double staging; /* gradients up to the host and down again */
+    double reduce;  /* added on the host */
+    double update;  /* verdict and update */
+    double waiting; /* for other replicas, for the host to launch */
+};
+mot_status mot_bench_breakdown(mot_trainer *trainer,
+                               struct mot_breakdown *part); /* (replicas); waits */
+
+/* Bytes on one replica's device. */
+struct mot_bytes {
+    uint64_t parameters, gradients, state;
+    uint64_t live;    /* the most activations alive at one moment */
+    uint64_t arena;   /* allocated for them */
+    uint64_t staging; /* batches on their way */
+    uint64_t data;    /* resident samples */
+    uint64_t total;   /* all the pool has given out */
+};
+mot_status mot_bench_bytes(mot_trainer *trainer, size_t replica, struct mot_bytes *out);
+
+struct mot_bench_config {
+    size_t size;
+    double seconds; /* measured, after warm-up; 0: 5 */
+    size_t windows; /* the median of so many counts; 0: 5 */
+    bool resident;  /* data that fits stays on the devices; else host batches go in */
+    bool alone;     /* replicas do not talk to each other: the ceiling of scaling, not training */
+};
+struct mot_bench_config mot_bench_config_default(void);
+
+struct mot_bench_train {
+    double samples_per_s;          /* median */
+    double slowest, fastest;       /* of the windows */
+    double first_step_s;           /* from opening the trainer to the first finished step */
+    size_t batch, replicas, steps; /* steps measured */
+    struct mot_counts count;       /* replica 0, over all those steps */
+};
+/* Train and measure; part may be NULL, else (replicas). Warm-up is a tenth of the time, 20 steps at
+ * least. */
+mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
+                           const struct mot_trainer_config *config, mot_data *data,
+                           const struct mot_bench_config *bench, struct mot_bench_train *out,
+                           struct mot_breakdown *part);
+
+/* ---- GEMM ---- */
+
+struct mot_bench_gemm {
+    bool trans_a, trans_b;
+    size_t m, n, k;
+};
+size_t mot_bench_gemm_kinds(void);
+const char *mot_bench_gemm_name(size_t kind); /* "clblast", "tile-cpu", "tile-gpu" */
+/* GFLOP/s of one candidate on one device; MOT_UNSUPPORTED where it is not built in. Best of about
+ * `seconds`. */
+mot_status mot_bench_gemm(mot_fleet *fleet, size_t lane, size_t kind,
+                          const struct mot_bench_gemm *shape, double seconds, double *gflops);
+mot_status mot_bench_peak(mot_fleet *fleet, size_t lane,
+                          double *gflops); /* multiply-adds in registers */
+/* The products of a preset's training step, one behind the other; false past the last. */
+bool mot_bench_gemm_of(const mot_model *net, size_t batch, size_t index, struct mot_bench_gemm *out,
+                       const char **what);
+
+/* ---- all-reduce ---- */
+
+enum mot_bench_bound { MOT_BOUND_UP, MOT_BOUND_DOWN, MOT_BOUND_HOST, MOT_BOUND_LATENCY };
+struct mot_bench_reduce {
+    double seconds;  /* one all-reduce, median */
+    double gbps;     /* bytes / seconds */
+    double bus_gbps; /* times 2 (n - 1) / n, as NCCL counts */
+    double bound_s;  /* no host-staged all-reduce on these devices can be faster */
+    enum mot_bench_bound bound;
+    double up_gbps, down_gbps, host_gbps, fixed_s; /* measured on all lanes at once */
+};
+/* bytes over all devices of the fleet; ring or direct. */
+mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double seconds,
+                               struct mot_bench_reduce *out);
+
 #ifdef __cplusplus
 }
 #endif

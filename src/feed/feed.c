@@ -19,6 +19,7 @@ struct mot__feed {
     uint64_t loads;
     mot__buffer *all_x, *all_y; /* resident data */
     uint64_t resident_id;       /* 0: none */
+    size_t resident_count;      /* samples */
 };
 
 static size_t words_of(const struct mot__samples *samples)
@@ -68,6 +69,15 @@ void mot__feed_close(mot__feed *feed)
     free(feed);
 }
 
+void mot__feed_bytes(const mot__feed *feed, size_t *staging, size_t *resident)
+{
+    const size_t bytes =
+        x_begin(feed, feed->rows) + feed->rows * mot__size_max(feed->x_bytes, sizeof(uint32_t));
+
+    *staging = DEPTH * bytes;
+    *resident = feed->resident_id ? feed->resident_count * (feed->x_bytes + feed->y_words * 4) : 0;
+}
+
 bool mot__feed_fits(const mot__feed *feed, const struct mot__samples *samples, size_t rows)
 {
     return rows <= feed->rows && samples->width == feed->samples.width &&
@@ -101,6 +111,7 @@ mot_status mot__feed_resident(mot__feed *feed, const struct mot__samples *sample
     feed->all_x = all_x;
     feed->all_y = all_y;
     feed->resident_id = samples->id;
+    feed->resident_count = samples->count;
     *resident = true;
     return MOT_OK;
 done:

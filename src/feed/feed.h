@@ -13,6 +13,7 @@ typedef struct mot__feed mot__feed;
 mot_status mot__feed_open(mot__device *device, const struct mot__samples *samples, size_t rows,
                           mot__feed **out);
 void mot__feed_close(mot__feed *feed);
+void mot__feed_bytes(const mot__feed *feed, size_t *staging, size_t *resident); /* on the device */
 bool mot__feed_fits(const mot__feed *feed, const struct mot__samples *samples, size_t rows);
 /* Keep all samples on the device, if they are in memory here and fit `budget` bytes there;
  * *resident tells. Waits. */

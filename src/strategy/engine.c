@@ -143,14 +143,16 @@ static mot_status start_values(mot__engine *engine)
     return status;
 }
 
-static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_config *config)
+static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_config *config,
+                                const struct mot__strategy *strategy)
 {
     struct mot__common *common = &engine->common;
     const size_t lanes = mot_fleet_count(engine->fleet);
     size_t i;
 
     common->replicas = config->strategy == MOT_STRATEGY_SINGLE ? 1 : lanes;
-    common->strategy = common->replicas > 1 || config->strategy == MOT_STRATEGY_MIRRORED
+    common->strategy = strategy ? strategy
+                       : common->replicas > 1 || config->strategy == MOT_STRATEGY_MIRRORED
                            ? &mot__strategy_mirrored
                            : &mot__strategy_single;
     engine->replica = calloc(common->replicas, sizeof *engine->replica);
@@ -169,6 +171,13 @@ static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_co
 mot_status mot__engine_open(mot_fleet *fleet, const mot_model *net,
                             const struct mot_trainer_config *config, mot__engine **out)
 {
+    return mot__engine_open_by(fleet, net, config, NULL, out);
+}
+
+mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
+                               const struct mot_trainer_config *config,
+                               const struct mot__strategy *strategy, mot__engine **out)
+{
     mot_status status = MOT_OK;
     mot__engine *engine = NULL;
 
@@ -181,7 +190,7 @@ mot_status mot__engine_open(mot_fleet *fleet, const mot_model *net,
     engine->common.config = *config;
     engine->lr = config->optimizer.lr;
     MOT_TRY(mot__model_copy(net, &engine->common.net));
-    MOT_TRY(open_replicas(engine, config));
+    MOT_TRY(open_replicas(engine, config, strategy));
     MOT_TRY(freeze_bounds(engine));
     MOT_TRY(find_weights(engine));
     engine->common.config.shares = NULL; /* the caller's string; read by now */
@@ -222,6 +231,11 @@ void mot__engine_close(mot__engine *engine)
 const struct mot__common *mot__engine_common(const mot__engine *engine)
 {
     return &engine->common;
+}
+
+const mot_replica *mot__engine_replica(const mot__engine *engine, size_t replica)
+{
+    return &engine->replica[replica];
 }
 
 const mot_fleet *mot__engine_fleet(const mot__engine *engine)

@@ -11,9 +11,15 @@ typedef struct mot__engine mot__engine;
 /* The fleet must outlive it; the model is copied. */
 mot_status mot__engine_open(mot_fleet *fleet, const mot_model *net,
                             const struct mot_trainer_config *config, mot__engine **out);
+/* Over all devices, by this strategy; NULL: as the configuration says. */
+mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
+                               const struct mot_trainer_config *config,
+                               const struct mot__strategy *strategy, mot__engine **out);
 void mot__engine_close(mot__engine *engine); /* finishes what is queued; accepts NULL */
 
 const struct mot__common *mot__engine_common(const mot__engine *engine);
+const mot_replica *mot__engine_replica(const mot__engine *engine,
+                                       size_t replica); /* idle lanes only */
 const mot_fleet *mot__engine_fleet(const mot__engine *engine);
 void mot__engine_split(const mot__engine *engine, size_t rows, size_t *share); /* (replicas) */
 void mot__engine_lr(mot__engine *engine, double lr); /* from the next step on */

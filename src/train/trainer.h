@@ -6,6 +6,7 @@
 
 struct mot_trainer {
     mot__engine *engine;
+    double spent_s; /* when mot_bench_breakdown was last asked; 0: never */
 };
 
 /* A batch size that suits inference on this data: as large as memory allows, up to a frozen bound.

@@ -1,0 +1,189 @@
+/* gemm.c - matrix products by each candidate, beside what the arithmetic units can do. */
+#include "device/gemm.h"
+#include "base/clock.h"
+#include "base/size.h"
+#include "model/model.h"
+#include "strategy/fleet.h"
+
+#include <motley/bench.h>
+
+#define PEAK_ROUNDS 4096
+#define PEAK_CHAINS 8
+
+size_t mot_bench_gemm_kinds(void)
+{
+    return MOT__GEMM_KINDS - 1;
+}
+
+const char *mot_bench_gemm_name(size_t kind)
+{
+    return mot__gemm_name((enum mot__gemm_kind)(kind + 1));
+}
+
+struct product {
+    enum mot__gemm_kind kind;
+    const struct mot_bench_gemm *shape;
+    double seconds, *gflops;
+};
+
+/* Rounds of `work` flop until the time is up; the best counts, since noise only slows. */
+static mot_status best_of(mot__device *device, mot_status (*run)(mot__device *, void *), void *user,
+                          double work, double seconds, double *gflops)
+{
+    const double end = mot__clock_s() + seconds;
+    mot_status status = MOT_OK;
+    double began, rate;
+    size_t i, batch = 1;
+
+    *gflops = 0;
+    MOT_TRY(run(device, user)); /* builds and warms */
+    MOT_TRY(mot__device_finish(device));
+    do {
+        began = mot__clock_s();
+        for (i = 0; i < batch; i++)
+            MOT_TRY(run(device, user));
+        MOT_TRY(mot__device_finish(device));
+        rate = mot__clock_s() - began;
+        if (rate < 2e-3 && batch < 256)
+            batch *= 2; /* so that the wait at the end is a small part */
+        rate = (double)i * work / rate * 1e-9;
+        *gflops = rate > *gflops ? rate : *gflops;
+    } while (mot__clock_s() < end);
+done:
+    return status;
+}
+
+struct operands {
+    struct mot__gemm gemm;
+    enum mot__gemm_kind kind;
+};
+
+static mot_status run_product(mot__device *device, void *user)
+{
+    const struct operands *o = user;
+
+    return mot__gemm_by(device, o->kind, &o->gemm);
+}
+
+static mot_status job_product(mot__lane *lane, void *user, void *payload)
+{
+    const struct product *p = user;
+    const struct mot_bench_gemm *s = p->shape;
+    mot__device *device = mot__lane_device(lane);
+    const size_t bytes[3] = {s->m * s->k * 4, s->k * s->n * 4, s->m * s->n * 4};
+    mot__buffer *buffer[3] = {NULL};
+    struct operands o = {.kind = p->kind};
+    mot_status status = MOT_OK;
+    size_t i;
+
+    (void)payload;
+    for (i = 0; i < 3; i++) {
+        MOT_TRY(mot__buffer_open(device, bytes[i], &buffer[i]));
+        MOT_TRY(mot__buffer_zero(buffer[i], 0, bytes[i]));
+    }
+    o.gemm = (struct mot__gemm){.trans_a = s->trans_a,
+                                .trans_b = s->trans_b,
+                                .m = s->m,
+                                .n = s->n,
+                                .k = s->k,
+                                .a = {buffer[0], 0},
+                                .b = {buffer[1], 0},
+                                .c = {buffer[2], 0},
+                                .alpha = 1};
+    MOT_TRY(best_of(device, run_product, &o, 2.0 * (double)s->m * (double)s->n * (double)s->k,
+                    p->seconds, p->gflops));
+done:
+    for (i = 0; i < 3; i++)
+        mot__buffer_close(buffer[i]);
+    return status;
+}
+
+static mot_status call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user)
+{
+    if (lane >= mot_fleet_count(fleet))
+        return mot__fail(MOT_BAD_ARG, "device %zu of %zu", lane, mot_fleet_count(fleet));
+    return mot__lane_call(mot__fleet_lane(fleet, lane), run, user, NULL, 0);
+}
+
+mot_status mot_bench_gemm(mot_fleet *fleet, size_t lane, size_t kind,
+                          const struct mot_bench_gemm *shape, double seconds, double *gflops)
+{
+    struct product product = {(enum mot__gemm_kind)(kind + 1), shape, seconds, gflops};
+
+    if (kind >= mot_bench_gemm_kinds() || !shape->m || !shape->n || !shape->k)
+        return mot__fail(MOT_BAD_ARG, "mot_bench_gemm: no such candidate, or an empty product");
+    return call(fleet, lane, job_product, &product);
+}
+
+/* ---- the limit ---- */
+
+struct peak {
+    mot__buffer *out;
+    size_t items;
+};
+
+static mot_status run_peak(mot__device *device, void *user)
+{
+    const struct peak *peak = user;
+    const struct mot__mem out = {peak->out, 0};
+    const struct mot__arg args[] = {MOT__U32(PEAK_ROUNDS), MOT__F32(0.999f), MOT__F32(0.001f),
+                                    MOT__MEM(out)};
+
+    return mot__launch(device, &(struct mot__launch){.program = "peak",
+                                                     .kernel = "peak",
+                                                     .dims = 1,
+                                                     .global = {peak->items},
+                                                     .args = args,
+                                                     .count = MOT__COUNT(args)});
+}
+
+static mot_status job_peak(mot__lane *lane, void *user, void *payload)
+{
+    mot__device *device = mot__lane_device(lane);
+    const struct mot__device_facts *facts = mot__device_facts(device);
+    const bool cpu = facts->device_class == MOT_CLASS_CPU;
+    struct peak peak = {NULL, cpu ? facts->units * 8 : facts->units * 2048};
+    const double lanes = cpu ? 16 : 4;
+    mot_status status = MOT_OK;
+
+    (void)payload;
+    MOT_TRY(mot__buffer_open(device, peak.items * sizeof(float), &peak.out));
+    MOT_TRY(best_of(device, run_peak, &peak,
+                    2.0 * lanes * PEAK_CHAINS * PEAK_ROUNDS * (double)peak.items, 0.3, user));
+done:
+    mot__buffer_close(peak.out);
+    return status;
+}
+
+mot_status mot_bench_peak(mot_fleet *fleet, size_t lane, double *gflops)
+{
+    return call(fleet, lane, job_peak, gflops);
+}
+
+/* ---- the shapes of a training step ---- */
+
+bool mot_bench_gemm_of(const mot_model *net, size_t batch, size_t index, struct mot_bench_gemm *out,
+                       const char **what)
+{
+    static const char *const name[] = {"forward", "weights", "inputs"};
+    size_t n, in, seen = 0, pass;
+
+    for (n = 0; n < net->count; n++) {
+        if (net->node[n].kind != MOT__NODE_DENSE)
+            continue;
+        in = net->node[net->node[n].input[0]].width;
+        for (pass = 0; pass < 3; pass++) {
+            if (pass == 2 && net->node[n].input[0] == 0)
+                continue; /* the input needs no gradient */
+            if (seen++ != index)
+                continue;
+            *what = name[pass];
+            *out = pass == 0 ? (struct mot_bench_gemm){false, true, batch, net->node[n].width, in}
+                   : pass == 1
+                       ? (struct mot_bench_gemm){true, false, net->node[n].width, in, batch}
+                       : (struct mot_bench_gemm){false, false, batch, in, net->node[n].width};
+            return true;
+        }
+    }
+    return false;
+}

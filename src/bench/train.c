@@ -1,0 +1,211 @@
+/* train.c - a training configuration, measured: rate, first step, where the time and the bytes go.
+ */
+#include "base/clock.h"
+#include "train/trainer.h"
+
+#include <motley/bench.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECONDS 5.0
+#define WINDOWS 5
+#define WARM_STEPS 20
+
+struct mot_bench_config mot_bench_config_default(void)
+{
+    return (struct mot_bench_config){
+        .size = sizeof(struct mot_bench_config), .seconds = SECONDS, .windows = WINDOWS};
+}
+
+/* ---- where the time goes ---- */
+
+static double take(double *rest, double wanted)
+{
+    const double got = wanted < *rest ? wanted : *rest;
+
+    *rest -= got > 0 ? got : 0;
+    return got > 0 ? got : 0;
+}
+
+/* What the device did is what its clock says. What is left is explained by what the host did
+ * meanwhile: adding, waiting for others, having nothing to do; the remainder is launching and
+ * waking up. */
+static struct mot_breakdown explain(const struct mot__spent *spent, double seconds)
+{
+    const double *device = spent->device.s;
+    double rest = seconds, sum = 0;
+    struct mot_breakdown b;
+    double *const part[] = {&b.input,   &b.upload, &b.forward, &b.backward,
+                            &b.staging, &b.reduce, &b.update,  &b.waiting};
+    size_t i;
+
+    b.forward = take(&rest, device[MOT__PHASE_FORWARD]);
+    b.backward = take(&rest, device[MOT__PHASE_BACKWARD]);
+    b.update = take(&rest, device[MOT__PHASE_UPDATE]);
+    b.upload = take(&rest, device[MOT__PHASE_UPLOAD] + device[MOT__PHASE_OTHER]);
+    b.staging = take(&rest, device[MOT__PHASE_STAGING]);
+    b.reduce = take(&rest, spent->reduce_s);
+    b.waiting = take(&rest, spent->waited_s);
+    b.input = take(&rest, spent->starved_s);
+    b.waiting += rest;
+    for (i = 0; i < MOT__COUNT(part); i++)
+        sum += *part[i];
+    for (i = 0; i < MOT__COUNT(part); i++)
+        *part[i] /= sum;
+    return b;
+}
+
+mot_status mot_bench_breakdown(mot_trainer *trainer, struct mot_breakdown *part)
+{
+    const size_t replicas = mot_trainer_replicas(trainer);
+    struct mot__spent *spent = calloc(replicas, sizeof *spent);
+    mot_status status = MOT_OK;
+    double now;
+    size_t i;
+
+    if (!spent)
+        return mot__fail(MOT_NO_MEMORY, "%zu replicas' times", replicas);
+    MOT_TRY(mot__engine_spent(trainer->engine, spent));
+    now = mot__clock_s();
+    for (i = 0; i < replicas; i++)
+        part[i] = explain(&spent[i], now - trainer->spent_s);
+    trainer->spent_s = now;
+done:
+    free(spent);
+    return status;
+}
+
+mot_status mot_bench_bytes(mot_trainer *trainer, size_t index, struct mot_bytes *out)
+{
+    const struct mot__common *common = mot__engine_common(trainer->engine);
+    const uint64_t flat = common->net->table.floats * sizeof(float);
+    const mot_replica *replica;
+    size_t staging, resident;
+
+    if (index >= common->replicas)
+        return mot__fail(MOT_BAD_ARG, "replica %zu of %zu", index, common->replicas);
+    replica = mot__engine_replica(trainer->engine, index);
+    *out = (struct mot_bytes){.parameters = flat,
+                              .gradients = flat + MOT__RECORD_FLOATS * sizeof(float),
+                              .state = flat * mot__optim_slots(&common->config.optimizer),
+                              .total = mot__device_used(replica->device)};
+    if (replica->train) {
+        out->live = mot__plan_bytes(replica->train).live;
+        out->arena = mot__plan_bytes(replica->train).arena;
+    }
+    if (replica->train_feed) {
+        mot__feed_bytes(replica->train_feed, &staging, &resident);
+        out->staging = staging;
+        out->data = resident;
+    }
+    return MOT_OK;
+}
+
+/* ---- rates ---- */
+
+struct run {
+    mot_trainer trainer;
+    mot_data *data;
+    const struct mot_bench_config *config;
+    struct mot_bench_train *out;
+};
+
+static mot_status step(struct run *run, size_t *rows)
+{
+    mot_batch *batch = NULL;
+    mot_status status = MOT_OK;
+
+    while (!batch) { /* NULL is the end of an epoch */
+        status = mot_data_next(run->data, &batch);
+        if (status != MOT_OK)
+            return status;
+    }
+    *rows = batch->rows;
+    return mot__engine_step(run->trainer.engine, batch);
+}
+
+/* Steps for so long, at least so many; waits for them. */
+static mot_status steps_for(struct run *run, double seconds, size_t least, size_t *samples)
+{
+    const double end = mot__clock_s() + seconds;
+    struct mot_metrics metrics;
+    mot_status status = MOT_OK;
+    size_t done = 0, rows;
+
+    *samples = 0;
+    while (done < least || mot__clock_s() < end) {
+        MOT_TRY(step(run, &rows));
+        *samples += rows;
+        done++;
+    }
+    MOT_TRY(mot__engine_metrics(run->trainer.engine, &metrics));
+    run->out->steps += done;
+done:
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static mot_status measure(struct run *run, mot_fleet *fleet, struct mot_breakdown *part)
+{
+    const size_t windows = run->config->windows ? run->config->windows : WINDOWS;
+    const double seconds = run->config->seconds > 0 ? run->config->seconds : SECONDS;
+    double *rate = calloc(windows, sizeof *rate), began;
+    mot_status status = MOT_OK;
+    size_t i, samples;
+
+    if (!rate)
+        return mot__fail(MOT_NO_MEMORY, "%zu windows", windows);
+    MOT_TRY(steps_for(run, seconds / 10, WARM_STEPS, &samples));
+    MOT_TRY(mot_bench_counts(fleet, 0, &run->out->count));
+    if (part)
+        MOT_TRY(mot_bench_breakdown(&run->trainer, part));
+    run->out->steps = 0;
+    for (i = 0; i < windows; i++) {
+        began = mot__clock_s();
+        MOT_TRY(steps_for(run, seconds / (double)windows, 1, &samples));
+        rate[i] = (double)samples / (mot__clock_s() - began);
+    }
+    if (part)
+        MOT_TRY(mot_bench_breakdown(&run->trainer, part));
+    MOT_TRY(mot_bench_counts(fleet, 0, &run->out->count));
+    qsort(rate, windows, sizeof *rate, by_value);
+    run->out->samples_per_s = rate[windows / 2];
+    run->out->slowest = rate[0];
+    run->out->fastest = rate[windows - 1];
+done:
+    free(rate);
+    return status;
+}
+
+mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
+                           const struct mot_trainer_config *config, mot_data *data,
+                           const struct mot_bench_config *bench, struct mot_bench_train *out,
+                           struct mot_breakdown *part)
+{
+    const double began = mot__clock_s();
+    struct run run = {.data = data, .config = bench, .out = out};
+    mot_status status = MOT_OK;
+    struct mot_metrics metrics;
+    size_t rows;
+
+    memset(out, 0, sizeof *out);
+    MOT_TRY(mot__engine_open_by(fleet, net, config, bench->alone ? &mot__strategy_single : NULL,
+                                &run.trainer.engine));
+    MOT_TRY(mot__engine_prepare(run.trainer.engine, mot__data_samples(data), mot__data_rows(data),
+                                true, bench->resident));
+    MOT_TRY(step(&run, &rows));
+    MOT_TRY(mot__engine_metrics(run.trainer.engine, &metrics));
+    out->first_step_s = mot__clock_s() - began;
+    out->batch = mot__data_rows(data);
+    out->replicas = mot_trainer_replicas(&run.trainer);
+    MOT_TRY(measure(&run, fleet, part));
+done:
+    mot__engine_close(run.trainer.engine);
+    return status;
+}
