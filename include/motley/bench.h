@@ -84,6 +84,39 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
                            const struct mot_bench_config *bench, struct mot_bench_train *out,
                            struct mot_breakdown *part);
 
+/* ---- what limits the speed ---- */
+
+enum mot_limit_kind {
+    MOT_LIMIT_COMPUTE, /* the devices are busy with the network: nothing to gain here */
+    MOT_LIMIT_INPUT,   /* the data comes too slowly */
+    MOT_LIMIT_BATCH,   /* what a step costs whatever its rows is too large a part */
+    MOT_LIMIT_DEVICE,  /* the others wait for one device */
+    MOT_LIMIT_LINK,    /* gradients on their way between device and host */
+    MOT_LIMIT_HOST     /* gradients being added in host memory */
+};
+
+struct mot_cure {
+    enum mot_limit_kind kind;
+    size_t replica; /* DEVICE, LINK: which */
+    double share;   /* of the time it takes now */
+    double gain;    /* predicted: samples/s with the cure over samples/s now */
+    char cure[96];  /* "--batch 512", "--shares auto", "leave device 1 out" */
+    char sentence[320];
+};
+
+struct mot_reckoning {
+    size_t replicas, batch, parameters;
+    double samples_per_s;
+    const size_t *share;              /* (replicas) rows of a batch */
+    const struct mot_breakdown *part; /* (replicas) */
+    const char *const *label;         /* (replicas) as the device language says it */
+};
+
+/* Cures, the best first; cure[0].sentence says what limits the speed. At most MOT_CURES. Pure
+ * arithmetic. */
+#define MOT_CURES 8
+size_t mot_bench_limit(const struct mot_reckoning *reckoning, struct mot_cure cure[MOT_CURES]);
+
 /* ---- GEMM ---- */
 
 struct mot_bench_gemm {
