@@ -65,13 +65,17 @@ static void store_part(global STORED *p, const size_t i, const size_t end, const
     STOREV(p, i, v);
 }
 
+/* In memory, which compilers see through; sums of .s0 to .s7 crash Oclgrind's look for uninitialised values. */
 static float vec_sum(const vec v)
 {
 #if CLASS_CPU
-    const float4 a = v.lo + v.hi;
-    const float2 b = a.lo + a.hi;
+    float part[VEC];
 
-    return b.x + b.y;
+    vstore8(v, 0, part);
+    for (uint width = VEC / 2; width > 0; width /= 2)
+        for (uint k = 0; k < width; k++)
+            part[k] += part[k + width];
+    return part[0];
 #else
     return v;
 #endif
@@ -80,10 +84,7 @@ static float vec_sum(const vec v)
 static float vec_max(const vec v)
 {
 #if CLASS_CPU
-    const float4 a = fmax(v.lo, v.hi);
-    const float2 b = fmax(a.lo, a.hi);
-
-    return fmax(b.x, b.y);
+    return fmax(fmax(fmax(v.s0, v.s4), fmax(v.s2, v.s6)), fmax(fmax(v.s1, v.s5), fmax(v.s3, v.s7)));
 #else
     return v;
 #endif

@@ -20,7 +20,9 @@ kernel void dropout_forward(const uint n, const uint each, const uint limit, con
 #if CLASS_CPU
         const uvec low = (uint)block + as_uint8(VEC_INDEX);
 
-        philox(low, (uint)(block >> 32) + as_uint8((low < (uint)block) & 1), stream, seed, word);
+        const uint high = (uint)(block >> 32);
+
+        philox(low, low < (uint)block ? (uvec)(high + 1) : (uvec)(high), stream, seed, word);
         for (uint w = 0; w < 4; w++) {
             const vec factor = (word[w] >> 8) >= limit ? (vec)(scale) : (vec)(0.0f);
             float lane[VEC];

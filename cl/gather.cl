@@ -30,7 +30,7 @@
             global STORED *out, const uint out_at, global const uint *y, const uint y_at, global uint *y_out,        \
             const uint y_out_at)                                                                                    \
     {                                                                                                               \
-        const size_t i = get_global_id(0), r = i / (width + y_width), j = i % (width + y_width);                    \
+        const size_t i = get_global_id(0), r = i / (width + y_width), j = i - r * (width + y_width);               \
                                                                                                                     \
         if (r < rows) {                                                                                             \
             const size_t s = has_index ? index[index_at + r] : r;                                                   \
