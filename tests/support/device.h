@@ -74,11 +74,26 @@ done:
     return status != MOT_OK || all->count == 0;
 }
 
+/* $MOTLEY_TEST_COUNTS names a file: a line for each device says how many kernels it ran, so that a
+ * checker which saw nothing wrong can tell that it saw something. */
+static inline void test_devices_tell(const struct test_devices *all)
+{
+    const char *path = getenv("MOTLEY_TEST_COUNTS");
+    FILE *file = path ? fopen(path, "a") : NULL;
+
+    for (size_t i = 0; file && i < all->count; i++)
+        fprintf(file, "%s: %llu launches\n", mot__device_facts(all->row[i])->info.platform,
+                (unsigned long long)mot__device_counts(all->row[i])->launches);
+    if (file)
+        fclose(file);
+}
+
 static inline int test_devices_close(void **state)
 {
     struct test_devices *all = test_devices();
 
     (void)state;
+    test_devices_tell(all);
     while (all->count > 0)
         mot__device_close(all->row[--all->count]);
     mot_inventory_close(all->inventory);
