@@ -1,0 +1,25 @@
+/* session.h - what train, eval and predict open alike: devices, data, network, trainer. */
+#ifndef MOT_CLI_SESSION_H
+#define MOT_CLI_SESSION_H
+
+#include "cli/dataset.h"
+#include "cli/options.h"
+
+struct session {
+    mot_fleet *fleet;
+    mot_model *net;
+    struct dataset data;
+    mot_trainer *trainer;
+};
+
+/* With the weights of options->weights where there are any. 0, or an exit code after the sentence;
+ * close it either way. */
+int session_open(const struct options *options, bool train, struct session *out);
+void session_close(struct session *session);
+
+/* The fleet's configuration that the options ask for. */
+struct mot_fleet_config session_fleet_config(const struct options *options);
+/* The text of options->net, a preset written out; its outputs are probabilities already. */
+bool session_ends_in_softmax(const struct options *options);
+
+#endif

@@ -1,0 +1,203 @@
+/* train.c - motley train: fit, and tell of it as lines, as a redrawn line or as JSON. */
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/json.h"
+#include "cli/outfile.h"
+#include "cli/screen.h"
+#include "cli/session.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* How often the line redraws, and how late a Ctrl-C is seen; each time waits for the devices. */
+#define PROGRESS_LIVE_S 0.1
+#define PROGRESS_S 0.25
+
+struct run {
+    const struct options *options;
+    const struct dataset *data;
+    struct screen screen;
+    struct json json;
+    size_t epoch, epochs, step, steps;
+    double test_loss, test_accuracy; /* of the last finished epoch */
+};
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_event(struct run *run, const char *name)
+{
+    put_object(&run->json, NULL);
+    put_text(&run->json, "event", name);
+    put_text(&run->json, "data", run->data->name);
+}
+
+static void json_start(struct run *run, const struct mot_event *event)
+{
+    struct json *json = &run->json;
+    size_t lane;
+
+    json_event(run, "start");
+    if (run->data->note[0])
+        put_text(json, "note", run->data->note);
+    put_array(json, "devices");
+    for (lane = 0; event->fleet && lane < event->replicas; lane++) {
+        const struct mot_device_info *info = mot_fleet_get(event->fleet, lane);
+
+        put_object(json, NULL);
+        put_text(json, "device", mot_fleet_label(event->fleet, lane));
+        put_text(json, "name", info->name);
+        put_text(json, "platform", info->platform);
+        if (event->share)
+            put_count(json, "share", event->share[lane]);
+        put_end(json);
+    }
+    put_end(json);
+    put_lines(json, "notes", event->fleet ? mot_fleet_notes(event->fleet) : "");
+    put_text(json, "net", run->options->net);
+    put_count(json, "parameters", event->parameters);
+    put_count(json, "samples", event->samples);
+    put_count(json, "test_samples", event->test_samples);
+    put_count(json, "batch", event->batch);
+    put_count(json, "epochs", event->epochs);
+    put_count(json, "seed", run->options->seed);
+    put_end(json);
+}
+
+static void json_epoch(struct run *run, const struct mot_event *event)
+{
+    json_event(run, "epoch");
+    put_count(&run->json, "epoch", event->epoch);
+    put_number(&run->json, "loss", event->loss);
+    put_number(&run->json, "accuracy", event->accuracy);
+    put_number(&run->json, "test_loss", event->test_loss);
+    put_number(&run->json, "test_accuracy", event->test_accuracy);
+    put_number(&run->json, "samples_per_s", event->samples_per_s);
+    put_number(&run->json, "seconds", event->seconds);
+    put_end(&run->json);
+}
+
+static void json_finish(struct run *run, bool stopped)
+{
+    const char *out = run->options->out;
+
+    json_event(run, "end");
+    put_number(&run->json, "test_loss", stopped ? NAN : run->test_loss);
+    put_number(&run->json, "test_accuracy", stopped ? NAN : run->test_accuracy);
+    put_text(&run->json, "weights", *out ? out : NULL);
+    put_bool(&run->json, "stopped", stopped);
+    put_end(&run->json);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void on_start(struct run *run, const struct mot_event *event)
+{
+    if (run->options->json)
+        json_start(run, event);
+    else
+        screen_start(&run->screen, event, run->options->net, run->data);
+}
+
+static void on_progress(struct run *run, const struct mot_event *event)
+{
+    if (!run->options->json)
+        screen_progress(&run->screen, event);
+}
+
+static void on_epoch(struct run *run, const struct mot_event *event)
+{
+    run->test_loss = event->test_loss;
+    run->test_accuracy = event->test_accuracy;
+    if (run->options->json)
+        json_epoch(run, event);
+    else
+        screen_epoch(&run->screen, event);
+}
+
+static int on_event(const struct mot_event *event, void *user)
+{
+    static void (*const handler[])(struct run * run, const struct mot_event *event) = {
+        [MOT_EVENT_START] = on_start,
+        [MOT_EVENT_PROGRESS] = on_progress,
+        [MOT_EVENT_EPOCH] = on_epoch,
+        [MOT_EVENT_END] = NULL, /* told once the weights are saved */
+    };
+    struct run *run = user;
+
+    run->epoch = event->epoch;
+    run->epochs = event->epochs;
+    run->step = event->step;
+    run->steps = event->steps;
+    if ((size_t)event->kind < sizeof handler / sizeof *handler && handler[event->kind])
+        handler[event->kind](run, event);
+    return interrupt_seen();
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void tell_result(struct run *run, bool stopped)
+{
+    char result[2048];
+
+    if (run->options->json) {
+        json_finish(run, stopped);
+        return;
+    }
+    if (stopped) { /* the last test was of older weights */
+        printf("stopped in epoch %zu of %zu after step %zu of %zu\n", run->epoch, run->epochs,
+               run->step, run->steps);
+    } else {
+        screen_result(run->test_loss, run->test_accuracy, run->data, result, sizeof result);
+        printf("%s\n", result);
+    }
+    if (*run->options->out && !run->options->quiet)
+        printf("weights saved to %s\n", run->options->out);
+}
+
+static int fit(struct session *session, struct run *run)
+{
+    const struct options *options = run->options;
+    struct mot_fit_config config = mot_fit_config_default();
+    mot_status status;
+
+    config.epochs = options->epochs;
+    config.batch = options->batch;
+    config.progress_s =
+        run->screen.live && !options->json && !options->quiet ? PROGRESS_LIVE_S : PROGRESS_S;
+    config.on_event = on_event;
+    config.user = run;
+    status = mot_fit(session->trainer, session->data.train, session->data.test, &config, NULL);
+    screen_clear(&run->screen);
+    if (status != MOT_OK && status != MOT_STOPPED)
+        return fail_library(status);
+    if (status == MOT_OK && !isfinite(run->test_loss)) /* such weights replace no good ones */
+        return fail(EXIT_FAILED, "the test loss is not a finite number, so nothing was saved; a "
+                                 "smaller --lr may help");
+    if (*options->out) {
+        const mot_status saved = mot_weights_save(session->trainer, options->out);
+
+        if (saved != MOT_OK)
+            return fail_library(saved);
+    }
+    tell_result(run, status == MOT_STOPPED);
+    return status == MOT_STOPPED ? EXIT_INTERRUPTED : EXIT_FINE;
+}
+
+int command_train(const struct options *options)
+{
+    struct run run = {.options = options, .test_loss = NAN, .test_accuracy = NAN};
+    struct session session = {0};
+    int code = *options->out ? outfile_check(options->out) : 0;
+
+    if (code)
+        return code;
+    interrupt_watch();
+    run.json.out = stdout;
+    screen_open(&run.screen, stdout, options->quiet);
+    code = session_open(options, true, &session);
+    run.data = &session.data;
+    if (code == 0)
+        code = fit(&session, &run);
+    session_close(&session);
+    return code;
+}
