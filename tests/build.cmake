@@ -17,20 +17,18 @@ if(NOT MOTLEY_SANITIZE) # a sanitizer adds names of its own
 endif()
 motley_script_test(bare bare.sh ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR}/bare)
 
-if(TARGET motley_command) # everything that a program may call is there
-    function(motley_consumer name program)
-        motley_script_test(consumer_${name} consumer.sh ${program} ${CMAKE_COMMAND}
-            ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/consumer_${name} ${ARGN})
-        set_tests_properties(consumer_${name} PROPERTIES LABELS train)
-        if(MOTLEY_SANITIZE)
-            set_tests_properties(consumer_${name} PROPERTIES ENVIRONMENT
-                "CFLAGS=-fsanitize=${MOTLEY_SANITIZE};CXXFLAGS=-fsanitize=${MOTLEY_SANITIZE}")
-        endif()
-    endfunction()
-    motley_consumer(c ${CMAKE_CURRENT_SOURCE_DIR}/consumer/app.c)
-    motley_consumer(cpp ${CMAKE_CURRENT_SOURCE_DIR}/consumer/app.cpp)
-    set(fashion /usr/share/datasets/fashion-mnist)
-    if(EXISTS ${fashion})
-        motley_consumer(example ${PROJECT_SOURCE_DIR}/examples/mnist.c ${fashion})
+function(motley_consumer name program)
+    motley_script_test(consumer_${name} consumer.sh ${program} ${CMAKE_COMMAND}
+        ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/consumer_${name} ${ARGN})
+    set_tests_properties(consumer_${name} PROPERTIES LABELS train)
+    if(MOTLEY_SANITIZE)
+        set_tests_properties(consumer_${name} PROPERTIES ENVIRONMENT
+            "CFLAGS=-fsanitize=${MOTLEY_SANITIZE};CXXFLAGS=-fsanitize=${MOTLEY_SANITIZE}")
     endif()
+endfunction()
+motley_consumer(c ${CMAKE_CURRENT_SOURCE_DIR}/consumer/app.c)
+motley_consumer(cpp ${CMAKE_CURRENT_SOURCE_DIR}/consumer/app.cpp)
+set(fashion /usr/share/datasets/fashion-mnist)
+if(EXISTS ${fashion})
+    motley_consumer(example ${PROJECT_SOURCE_DIR}/examples/mnist.c ${fashion})
 endif()

@@ -19,6 +19,7 @@ prefix=$work/moved
 
 "$cmake" -S "$source" -B "$work/cmake" -DSOURCE="$program" -DCMAKE_PREFIX_PATH="$prefix"
 "$cmake" --build "$work/cmake"
+cd "$work"
 "$work/cmake/app" "$@"
 
 pc=$(find "$prefix" -name motley.pc)

@@ -1,5 +1,5 @@
-/* app.c - a program that knows of Motley only what is installed: it trains for an epoch, and reads
- * the story of a mistake. */
+/* app.c - a program that knows of Motley only what is installed: it trains, saves and loads, and
+ * reads the story of a mistake. */
 #include <motley/motley.h>
 
 #include <stdio.h>
@@ -25,7 +25,9 @@ static int train(void)
              mot_model_input(net, MOT_SHAPE(1, 28, 28)) || mot_model_flatten(net) ||
              mot_model_dense(net, 64, MOT_ACT_RELU) || mot_model_dense(net, 10, MOT_ACT_SOFTMAX) ||
              mot_trainer_open(fleet, net, &config, &trainer) ||
-             mot_fit(trainer, digits, test, &fit, NULL) || mot_evaluate(trainer, test, &metrics);
+             mot_fit(trainer, digits, test, &fit, NULL) ||
+             mot_weights_save(trainer, "app.safetensors") ||
+             mot_weights_load(trainer, "app.safetensors") || mot_evaluate(trainer, test, &metrics);
     if (failed)
         fprintf(stderr, "%s\n", mot_error());
     else
