@@ -5,6 +5,9 @@
 #define KIND_PROBABILITIES 1
 #define KIND_SQUARES 2
 #define NO_LABEL (-1)
+#ifndef KIND /* one program for each, so that no device compiles what it does not use */
+#define KIND KIND_LOGITS
+#endif
 
 struct row {
     struct team team;
@@ -133,16 +136,16 @@ static float2 squares_row(const struct row row)
 }
 
 /* A label that is no class makes the row's loss NaN; the record counts it as bad. */
-static float2 loss_of_row(const uint kind, const struct row row)
+static float2 loss_of_row(const struct row row)
 {
-    float2 result;
+#if KIND == KIND_LOGITS
+    float2 result = logits_row(row);
+#elif KIND == KIND_PROBABILITIES
+    float2 result = probabilities_row(row);
+#else
+    float2 result = squares_row(row);
+#endif
 
-    if (kind == KIND_LOGITS)
-        result = logits_row(row);
-    else if (kind == KIND_PROBABILITIES)
-        result = probabilities_row(row);
-    else
-        result = squares_row(row);
     if (row.label >= (int)row.width || row.label < NO_LABEL)
         result = (float2)(NAN, 0.0f);
     return isfinite(result.x) ? result : (float2)(result.x, 0.0f);
@@ -158,7 +161,7 @@ static int label_of(const uint label)
     return label > 0x7ffffffeu ? 0x7ffffffe : (int)label;
 }
 
-kernel void loss_rows(const uint rows, const uint width, const uint each, const uint kind, const uint has_labels,
+kernel void loss_rows(const uint rows, const uint width, const uint each, const uint has_labels,
         const uint wants_dx, const float scale, global const STORED *x, const uint x_at, global const uint *labels,
         const uint labels_at, global const STORED *targets, const uint targets_at, global STORED *dx, const uint dx_at,
         global float *out, const uint out_at)
@@ -169,12 +172,12 @@ kernel void loss_rows(const uint rows, const uint width, const uint each, const 
     for (size_t r = begin; r < end; r++) {
         const struct row row = ROW(r, alone);
 
-        vstore2(loss_of_row(kind, row), r, out + out_at);
+        vstore2(loss_of_row(row), r, out + out_at);
     }
 }
 
 #if !CLASS_CPU
-kernel void loss_rows_team(const uint rows, const uint width, const uint each, const uint kind, const uint has_labels,
+kernel void loss_rows_team(const uint rows, const uint width, const uint each, const uint has_labels,
         const uint wants_dx, const float scale, global const STORED *x, const uint x_at, global const uint *labels,
         const uint labels_at, global const STORED *targets, const uint targets_at, global STORED *dx, const uint dx_at,
         global float *out, const uint out_at)
@@ -183,7 +186,7 @@ kernel void loss_rows_team(const uint rows, const uint width, const uint each, c
     const struct team team = {get_local_id(0), TEAM, scratch};
     const size_t r = get_group_id(0);
     const struct row row = ROW(r, team);
-    const float2 result = loss_of_row(kind, row);
+    const float2 result = loss_of_row(row);
 
     if (team.me == 0)
         vstore2(result, r, out + out_at);

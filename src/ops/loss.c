@@ -8,6 +8,8 @@
 #define LOW 1e-7f       /* probabilities are kept in [LOW, HIGH] */
 #define HIGH (1.0f - 1e-7f)
 
+static const char *const defines[] = {"-DKIND=0", "-DKIND=1", "-DKIND=2"}; /* by kind */
+
 static mot_status launch_rows(mot__device *device, const struct mot__loss *loss)
 {
     const bool team = mot__grid_team(device, loss->width);
@@ -15,7 +17,6 @@ static mot_status launch_rows(mot__device *device, const struct mot__loss *loss)
     const struct mot__arg args[] = {MOT__U32(loss->rows),
                                     MOT__U32(loss->width),
                                     MOT__U32(each),
-                                    MOT__U32(loss->kind),
                                     MOT__U32(loss->labels.buffer != NULL),
                                     MOT__U32(loss->dx.buffer != NULL),
                                     MOT__F32(loss->scale),
@@ -27,6 +28,7 @@ static mot_status launch_rows(mot__device *device, const struct mot__loss *loss)
     const struct mot__launch launch = {
         .program = "loss",
         .kernel = team ? "loss_rows_team" : "loss_rows",
+        .defines = defines[loss->kind],
         .dims = 1,
         .global = {team ? loss->rows * MOT__GRID_TEAM : mot__grid_items(loss->rows, each)},
         .local = {team ? MOT__GRID_TEAM : 0},
@@ -45,6 +47,7 @@ static mot_status launch_record(mot__device *device, const struct mot__loss *los
                                     MOT__MEM(loss->row), MOT__MEM(loss->record)};
     const struct mot__launch launch = {.program = "loss",
                                        .kernel = "loss_record",
+                                       .defines = defines[loss->kind],
                                        .dims = 1,
                                        .global = {items},
                                        .local = {items},
