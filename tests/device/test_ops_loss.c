@@ -276,6 +276,21 @@ static void a_nan_probability_is_bad(void **state)
     }
 }
 
+static void an_infinite_loss_is_bad_and_not_added(void **state)
+{
+    (void)state;
+    TEST_EACH_DEVICE(device)
+    {
+        struct batch batch = batch_open(MOT__LOSS_SQUARES, 3, 4, false);
+
+        batch.x[5] = 1e30f; /* its square is infinite */
+        run(device, &batch);
+        assert_true(isinf(batch.row[2]) && batch.record[BAD] == 1);
+        assert_true(batch.record[LOSS] == batch.row[0] + batch.row[4]);
+        batch_close(&batch);
+    }
+}
+
 static void clipped_probabilities_have_no_slope(void **state)
 {
     static const float x[] = {0, 1, 0.5f, 1, 0, 0};
@@ -393,6 +408,7 @@ int main(void)
         cmocka_unit_test(logits_of_ten_thousand_stay_exact),
         cmocka_unit_test(bad_rows_are_counted_and_left_out),
         cmocka_unit_test(a_nan_probability_is_bad),
+        cmocka_unit_test(an_infinite_loss_is_bad_and_not_added),
         cmocka_unit_test(clipped_probabilities_have_no_slope),
         cmocka_unit_test(the_first_of_equal_outputs_counts),
         cmocka_unit_test(the_record_accumulates),
