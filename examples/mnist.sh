@@ -28,4 +28,4 @@ fi
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 cmake --build "$build" --target motley_command -j "$cores"
 
-exec "$build/motley" train --net mlp512 --epochs 3 --out "$build/mnist.safetensors" "$@"
+exec "$build/motley" train --net mlp512 --epochs 5 --out "$build/mnist.safetensors" "$@"
