@@ -310,7 +310,7 @@ mot_status mot_trainer_split(const mot_trainer *trainer, size_t rows, size_t *sh
 
 /* A loop of the user's own: fn(replica, shard, user) on each replica's thread, in parallel.
  * Gradients add up over runs until mot_trainer_apply reduces them and updates. Non-zero from fn
- * stops. */
+ * stops: the run fails and what had added up is dropped; the trainer stays as it was. */
 struct mot_shard {
     size_t replica, rows; /* rows may be 0 */
     size_t first;         /* row of the batch this shard starts at */
@@ -318,7 +318,8 @@ struct mot_shard {
 typedef int (*mot_replica_fn)(mot_replica *replica, const struct mot_shard *shard, void *user);
 mot_status mot_trainer_run(mot_trainer *trainer, mot_batch *batch, mot_replica_fn fn, void *user);
 mot_status mot_trainer_apply(mot_trainer *trainer);
-mot_status mot_replica_forward(mot_replica *replica);            /* on the shard, training mode */
+/* On the shard, in training mode; serves one backward pass. */
+mot_status mot_replica_forward(mot_replica *replica);
 mot_status mot_replica_output(mot_replica *replica, float *out); /* (rows, outputs); waits */
 mot_status mot_replica_backward(mot_replica *replica, double scale); /* of the configured loss */
 mot_status mot_replica_backward_from(mot_replica *replica,

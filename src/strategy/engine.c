@@ -155,10 +155,10 @@ static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_co
                        : common->replicas > 1 || config->strategy == MOT_STRATEGY_MIRRORED
                            ? &mot__strategy_mirrored
                            : &mot__strategy_single;
-    engine->replica = calloc(common->replicas, sizeof *engine->replica);
     engine->weight = calloc(common->replicas, sizeof *engine->weight);
     engine->share = calloc(common->replicas, sizeof *engine->share);
-    if (!engine->replica || !engine->weight || !engine->share)
+    if (!engine->weight || !engine->share ||
+        !(engine->replica = calloc(common->replicas, sizeof *engine->replica)))
         return mot__fail(MOT_NO_MEMORY, "%zu replicas", common->replicas);
     for (i = 0; i < common->replicas; i++) {
         engine->replica[i].common = common;
@@ -297,6 +297,7 @@ mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *s
     MOT_TRY(mot__engine_check(engine, samples));
     if (training)
         MOT_TRY(check_loss(engine, samples));
+    engine->prepared_rows[training] = 0; /* a failure leaves neither plan nor feed */
     mot__engine_split(engine, rows, engine->share);
     for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
         payload.rows = mot__size_max(engine->share[i], 1);
@@ -360,6 +361,7 @@ done:
 
 mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn fn, void *user)
 {
+    struct mot__story story = {MOT_OK, ""};
     mot_status status = MOT_OK, waited;
 
     MOT_TRY(prepare_for(engine, batch, true));
@@ -367,7 +369,15 @@ mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn
         engine, mot__job_run,
         (struct mot__job_shard){.batch = batch, .number = engine->number, .fn = fn, .user = user});
     waited = wait_all(engine);
-    status = remember(engine, status != MOT_OK ? status : waited);
+    status = status != MOT_OK ? status : waited;
+    if (mot__job_run_refused(
+            status)) { /* other replicas have run: what added up is worth nothing */
+        mot__story_take(status, &story);
+        MOT_TRY(remember(engine, call_all(engine, mot__job_drop, NULL, 0)));
+        status = mot__story_tell(&story);
+        goto done;
+    }
+    MOT_TRY(remember(engine, status));
     engine->number++;
 done:
     mot_batch_close(batch);

@@ -82,13 +82,18 @@ static mot_status run(mot_replica *replica, const struct mot__job_shard *job)
     status = mot__replica_load(replica, job->batch, job->begin, job->rows, job->number);
     if (status != MOT_OK)
         return status;
+    replica->told = MOT_OK;
     asked = job->fn(replica, &shard, job->user);
     if (asked == 0)
         return mot__device_flush(replica->device);
-    return asked == (int)mot_error_status()
-               ? (mot_status)asked /* it passed our own failure on */
-               : mot__fail(MOT_STOPPED, "the callback of replica %zu returned %d", replica->rank,
-                           asked);
+    if (replica->told != MOT_OK)
+        return replica->told; /* it passed our own failure on; the story is that one's */
+    return mot__fail(MOT_STOPPED, "the callback of replica %zu returned %d", replica->rank, asked);
+}
+
+bool mot__job_run_refused(mot_status status)
+{
+    return status == MOT_STOPPED || status == MOT_BAD_ARG || status == MOT_BAD_STATE;
 }
 
 mot_status mot__job_run(mot__lane *lane, void *user, void *payload)
@@ -99,9 +104,18 @@ mot_status mot__job_run(mot__lane *lane, void *user, void *payload)
 
     (void)lane;
     if (!replica->broken)
-        status = ended(replica, run(replica, job));
+        status = run(replica, job);
+    if (!mot__job_run_refused(status))
+        status = ended(replica, status);
     mot_batch_close(job->batch);
     return status;
+}
+
+mot_status mot__job_drop(mot__lane *lane, void *user, void *payload)
+{
+    (void)lane, (void)payload;
+    ((mot_replica *)user)->dirty = false;
+    return MOT_OK;
 }
 
 static mot_status apply(mot_replica *replica, double lr)

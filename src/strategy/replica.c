@@ -224,6 +224,7 @@ mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_
 {
     replica->step =
         (struct mot__step){.rows = rows, .first_row = begin, .number = number, .scale = 1};
+    replica->forwarded = false;
     if (rows == 0)
         return MOT_OK;
     mot__device_phase(replica->device, MOT__PHASE_UPLOAD);
@@ -233,6 +234,7 @@ mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_
 
 mot_status mot__replica_forward(mot_replica *replica)
 {
+    replica->forwarded = true;
     if (replica->step.rows == 0)
         return MOT_OK;
     mot__device_phase(replica->device, MOT__PHASE_FORWARD);
@@ -265,6 +267,7 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
     size_t b;
 
     mot__device_phase(replica->device, MOT__PHASE_BACKWARD);
+    replica->forwarded = false; /* values may have been overwritten by gradients */
     replica->step.scale = scale;
     replica->step.given = given;
     replica->step.accumulate = replica->dirty;

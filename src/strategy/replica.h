@@ -35,6 +35,8 @@ struct mot_replica {
     size_t target_width; /* the plans were made for */
     double lr;
     bool dirty;            /* gradients hold something */
+    bool forwarded;        /* the shard's outputs are there, for one backward pass */
+    mot_status told;       /* the first failure that a call of the user's function met */
     bool broken;           /* a job failed; the variables may disagree with the other replicas' */
     struct mot__step step; /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;

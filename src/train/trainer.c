@@ -90,9 +90,25 @@ mot_status mot_trainer_apply(mot_trainer *trainer)
     return mot__engine_apply(trainer->engine);
 }
 
+/* The user's function may fold our status into a plain "it failed": the first one is kept. */
+static mot_status told(mot_replica *replica, mot_status status)
+{
+    if (replica->told == MOT_OK)
+        replica->told = status;
+    return status;
+}
+
+/* Gradients take the place of values, so a forward pass serves one backward pass. */
+static mot_status check_forwarded(const mot_replica *replica, const char *call)
+{
+    if (replica->forwarded)
+        return MOT_OK;
+    return mot__fail(MOT_BAD_STATE, "%s: call mot_replica_forward before it, each time", call);
+}
+
 mot_status mot_replica_forward(mot_replica *replica)
 {
-    return mot__replica_forward(replica);
+    return told(replica, mot__replica_forward(replica));
 }
 
 static mot_status finish(mot_replica *replica)
@@ -104,22 +120,30 @@ mot_status mot_replica_output(mot_replica *replica, float *out)
 {
     const struct mot__mem output = mot__plan_output(replica->train);
     const size_t count = replica->step.rows * mot__plan_output_width(replica->train);
-    mot_status status;
+    mot_status status = MOT_OK;
 
+    MOT_TRY(check_forwarded(replica, "mot_replica_output"));
     if (count == 0)
         return MOT_OK;
-    status = finish(replica);
-    if (status != MOT_OK)
-        return status;
-    return mot__buffer_read(output.buffer, output.offset * sizeof(float), out,
-                            count * sizeof(float));
+    MOT_TRY(finish(replica));
+    MOT_TRY(
+        mot__buffer_read(output.buffer, output.offset * sizeof(float), out, count * sizeof(float)));
+done:
+    return told(replica, status);
 }
 
 mot_status mot_replica_backward(mot_replica *replica, double scale)
 {
-    if (!isfinite(scale))
-        return mot__fail(MOT_BAD_ARG, "mot_replica_backward: scale is not a finite number");
-    return mot__replica_backward(replica, (float)scale, false, false);
+    mot_status status = MOT_OK;
+
+    MOT_TRY(check_forwarded(replica, "mot_replica_backward"));
+    if (!isfinite(scale)) {
+        status = mot__fail(MOT_BAD_ARG, "mot_replica_backward: scale is not a finite number");
+        goto done;
+    }
+    MOT_TRY(mot__replica_backward(replica, (float)scale, false, false));
+done:
+    return told(replica, status);
 }
 
 /* A given gradient has no loss to tell; its rows count all the same. */
@@ -144,6 +168,7 @@ mot_status mot_replica_backward_from(mot_replica *replica, const float *dy)
     const bool add = replica->dirty;
     mot_status status = MOT_OK;
 
+    MOT_TRY(check_forwarded(replica, "mot_replica_backward_from"));
     if (count > 0) {
         MOT_TRY(finish(replica));
         MOT_TRY(mot__buffer_write(place.buffer, place.offset * sizeof(float), dy,
@@ -153,7 +178,7 @@ mot_status mot_replica_backward_from(mot_replica *replica, const float *dy)
     if (count > 0)
         MOT_TRY(count_rows(replica, add));
 done:
-    return status;
+    return told(replica, status);
 }
 
 mot_status mot_trainer_reduce(mot_trainer *trainer, enum mot_reduce how, const float *value,
