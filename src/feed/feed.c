@@ -27,9 +27,26 @@ static size_t words_of(const struct mot__samples *samples)
     return samples->target_width ? samples->target_width : samples->classes ? 1 : 0;
 }
 
+static size_t x_bytes_of(const struct mot__samples *samples)
+{
+    return samples->width * (samples->dtype == MOT_DTYPE_U8 ? 1 : sizeof(float));
+}
+
 static size_t x_begin(const mot__feed *feed, size_t rows)
 {
     return mot__size_round_up(rows * feed->y_words * 4, 64);
+}
+
+/* Of one staging buffer: y, then samples or their numbers. */
+static size_t stage_bytes(const struct mot__samples *samples, size_t rows)
+{
+    return mot__size_round_up(rows * words_of(samples) * 4, 64) +
+           rows * mot__size_max(x_bytes_of(samples), sizeof(uint32_t));
+}
+
+size_t mot__feed_estimate(const struct mot__samples *samples, size_t rows)
+{
+    return DEPTH * mot__size_round_up(stage_bytes(samples, rows), 4096); /* whole pages */
 }
 
 mot_status mot__feed_open(mot__device *device, const struct mot__samples *samples, size_t rows,
@@ -37,18 +54,17 @@ mot_status mot__feed_open(mot__device *device, const struct mot__samples *sample
 {
     mot_status status = MOT_OK;
     mot__feed *feed = calloc(1, sizeof *feed);
-    size_t bytes, i;
+    size_t i;
 
     if (!feed)
         return mot__fail(MOT_NO_MEMORY, "a feed's %zu bytes", sizeof *feed);
     feed->device = device;
     feed->samples = *samples;
     feed->rows = rows;
-    feed->x_bytes = samples->width * (samples->dtype == MOT_DTYPE_U8 ? 1 : sizeof(float));
+    feed->x_bytes = x_bytes_of(samples);
     feed->y_words = words_of(samples);
-    bytes = x_begin(feed, rows) + rows * mot__size_max(feed->x_bytes, sizeof(uint32_t));
     for (i = 0; i < DEPTH; i++)
-        MOT_TRY(mot__stage_open(device, bytes, &feed->stage[i]));
+        MOT_TRY(mot__stage_open(device, stage_bytes(samples, rows), &feed->stage[i]));
     *out = feed;
     feed = NULL;
 done:
@@ -71,8 +87,7 @@ void mot__feed_close(mot__feed *feed)
 
 void mot__feed_bytes(const mot__feed *feed, size_t *staging, size_t *resident)
 {
-    const size_t bytes =
-        x_begin(feed, feed->rows) + feed->rows * mot__size_max(feed->x_bytes, sizeof(uint32_t));
+    const size_t bytes = stage_bytes(&feed->samples, feed->rows);
 
     *staging = DEPTH * bytes;
     *resident = feed->resident_id ? feed->resident_count * (feed->x_bytes + feed->y_words * 4) : 0;

@@ -382,29 +382,6 @@ mot_status mot__plan_estimate(const struct mot__plan_config *config, size_t *are
     return MOT_OK;
 }
 
-/* The arena did not fit: say how many rows would. */
-static mot_status too_many_rows(mot__device *device, const struct mot__plan_config *config,
-                                size_t bytes)
-{
-    const struct mot__device_facts *facts = mot__device_facts(device);
-    const size_t free_bytes = facts->memory_limit - mot__device_used(device);
-    const size_t most = mot__size_min(free_bytes, facts->largest_bytes);
-    struct mot__plan_config less = *config;
-    size_t low = 0, high = config->rows, arena = 0;
-
-    while (high - low > 1) {
-        less.rows = low + (high - low) / 2;
-        if (mot__plan_estimate(&less, &arena) == MOT_OK && arena <= most)
-            low = less.rows;
-        else
-            high = less.rows;
-    }
-    return mot__fail(MOT_NO_MEMORY,
-                     "%s: %zu rows need %zu bytes for activations and %zu are free of the limit of "
-                     "%zu; %zu rows would fit",
-                     facts->info.name, config->rows, bytes, most, facts->memory_limit, low);
-}
-
 mot_status mot__plan_open(mot__device *device, const struct mot__plan_config *config,
                           mot__plan **out)
 {
@@ -419,10 +396,7 @@ mot_status mot__plan_open(mot__device *device, const struct mot__plan_config *co
     plan->device = device;
     plan->config = *config;
     MOT_TRY(mot__lower(config, &plan->low));
-    status = mot__buffer_open(device, plan->low.floats * sizeof(float), &plan->arena);
-    if (status == MOT_NO_MEMORY)
-        status = too_many_rows(device, config, plan->low.floats * sizeof(float));
-    MOT_TRY(status);
+    MOT_TRY(mot__buffer_open(device, plan->low.floats * sizeof(float), &plan->arena));
     MOT_TRY(make_lists(plan));
     MOT_TRY(mot__plan_rehearse(plan, &plan->lists.forward));
     MOT_TRY(mot__plan_rehearse(plan, &plan->lists.finish));

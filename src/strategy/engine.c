@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define BUCKET_FLOATS ((size_t)1 << 20) /* 4 MB: large enough to hide a transfer's fixed cost */
+#define PIECE_RESERVE ((size_t)4096)    /* floats: the record, and a stage's rounding to pages */
 #define BUCKETS_MOST ((size_t)MOT__STAGE_SLOTS / 2)
 
 struct mot__engine {
@@ -96,6 +97,7 @@ static mot_status freeze_bounds(mot__engine *engine)
             bucket = mot__size_max(BUCKET_FLOATS, table->floats / BUCKETS_MOST);
     }
     common->piece_floats = largest / sizeof(float);
+    common->piece_floats -= mot__size_min(common->piece_floats, PIECE_RESERVE);
     return mot__buckets_make(table, MOT__RECORD_FLOATS, bucket, &common->bucket, &common->buckets);
 }
 
@@ -298,7 +300,7 @@ mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *s
     if (training)
         MOT_TRY(check_loss(engine, samples));
     engine->prepared_rows[training] = 0; /* a failure leaves neither plan nor feed */
-    mot__engine_split(engine, rows, engine->share);
+    mot__shares_most(rows, engine->weight, engine->common.replicas, engine->share);
     for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
         payload.rows = mot__size_max(engine->share[i], 1);
         status = mot__lane_post(engine->replica[i].lane, mot__job_prepare, &engine->replica[i],

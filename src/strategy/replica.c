@@ -34,6 +34,20 @@ done:
     return status;
 }
 
+static mot_status too_many_parameters(const mot_replica *replica)
+{
+    const struct mot__device_facts *facts = mot__device_facts(replica->device);
+    const struct mot_optimizer *optimizer = &replica->common->config.optimizer;
+    const size_t floats = table_of(replica)->floats, copies = 2 + mot__optim_slots(optimizer);
+
+    return mot__fail(
+        MOT_NO_MEMORY,
+        "%s: this network's parameters, gradients and optimizer state need %zu bytes; the "
+        "limit is %zu, and %zu in one piece",
+        facts->info.name, copies * floats * sizeof(float), facts->memory_limit,
+        facts->largest_bytes);
+}
+
 mot_status mot__replica_open(mot_replica *replica, const float *start)
 {
     const struct mot__common *common = replica->common;
@@ -52,7 +66,7 @@ mot_status mot__replica_open(mot_replica *replica, const float *start)
                                &replica->slot[i]));
     MOT_TRY(open_small(replica));
 done:
-    return status;
+    return status == MOT_NO_MEMORY ? too_many_parameters(replica) : status;
 }
 
 void mot__replica_close(mot_replica *replica)
@@ -147,15 +161,16 @@ done:
 
 /* ---- plans and feeds ---- */
 
-static mot_status make_plan(mot_replica *replica, size_t rows, bool training, mot__plan **out)
+static struct mot__plan_config plan_config(const mot_replica *replica, size_t rows, bool training)
 {
     const struct mot__common *common = replica->common;
-    const struct mot__plan_config config = {
+
+    return (struct mot__plan_config){
         .net = common->net,
         .rows = rows,
         .training = training,
         .loss = common->config.loss,
-        .target_width = replica->target_width,
+        .target_width = replica->target_width[training],
         .seed = common->config.seed,
         .parameters = replica->parameters,
         .gradients = training ? replica->gradients : NULL,
@@ -163,6 +178,11 @@ static mot_status make_plan(mot_replica *replica, size_t rows, bool training, mo
         .bucket = common->bucket,
         .buckets = training ? common->buckets : 0,
     };
+}
+
+static mot_status make_plan(mot_replica *replica, size_t rows, bool training, mot__plan **out)
+{
+    const struct mot__plan_config config = plan_config(replica, rows, training);
     mot__plan *plan = NULL;
     mot_status status = MOT_OK;
 
@@ -186,6 +206,44 @@ static mot_status make_resident(mot_replica *replica, mot__feed *feed,
     return mot__feed_resident(feed, samples, free_bytes / 2, &resident);
 }
 
+/* What so many rows need on the device, and the largest piece of it. */
+static size_t bytes_for(const mot_replica *replica, const struct mot__samples *samples, size_t rows,
+                        bool training, size_t *largest)
+{
+    const struct mot__plan_config config = plan_config(replica, rows, training);
+    const size_t feed = mot__feed_estimate(samples, rows);
+    size_t arena;
+
+    if (mot__plan_estimate(&config, &arena) != MOT_OK || arena > SIZE_MAX - feed)
+        return SIZE_MAX;
+    *largest = mot__size_max(arena, feed);
+    return arena + feed;
+}
+
+/* Plan and feed did not fit: say how many rows would. */
+static mot_status too_many_rows(const mot_replica *replica, const struct mot__samples *samples,
+                                size_t rows, bool training)
+{
+    const struct mot__device_facts *facts = mot__device_facts(replica->device);
+    const size_t room = facts->memory_limit - mot__device_used(replica->device);
+    size_t largest = 0, low = 0, high = rows, middle;
+    const size_t wanted = bytes_for(replica, samples, rows, training, &largest);
+
+    while (high - low > 1) {
+        middle = low + (high - low) / 2;
+        if (bytes_for(replica, samples, middle, training, &largest) <= room &&
+            largest <= facts->largest_bytes)
+            low = middle;
+        else
+            high = middle;
+    }
+    return mot__fail(MOT_NO_MEMORY,
+                     "%s: %zu rows need %zu bytes and %zu are free of the limit of %zu; %zu row%s "
+                     "would fit",
+                     facts->info.name, rows, wanted, room, facts->memory_limit, low,
+                     low == 1 ? "" : "s");
+}
+
 mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples *samples,
                                 size_t rows, bool training, bool resident)
 {
@@ -193,16 +251,12 @@ mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples 
     mot__feed **feed = training ? &replica->train_feed : &replica->infer_feed;
     mot_status status = MOT_OK;
 
-    if (replica->target_width != samples->target_width) { /* the plans' targets change their form */
-        mot__plan_close(replica->train);
-        mot__plan_close(replica->infer);
-        replica->train = replica->infer = NULL;
-        replica->target_width = samples->target_width;
-    }
-    if (*plan && mot__plan_rows(*plan) < rows) {
+    if (*plan && (mot__plan_rows(*plan) < rows ||
+                  replica->target_width[training] != samples->target_width)) {
         mot__plan_close(*plan);
         *plan = NULL;
     }
+    replica->target_width[training] = samples->target_width;
     if (!*plan)
         MOT_TRY(make_plan(replica, rows, training, plan));
     if (*feed && !mot__feed_fits(*feed, samples, rows)) {
@@ -214,7 +268,13 @@ mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples 
     if (resident)
         MOT_TRY(make_resident(replica, *feed, samples));
 done:
-    return status;
+    if (status != MOT_NO_MEMORY)
+        return status;
+    mot__plan_close(*plan);
+    mot__feed_close(*feed);
+    *plan = NULL;
+    *feed = NULL;
+    return too_many_rows(replica, samples, rows, training);
 }
 
 /* ---- the parts of a step ---- */

@@ -32,7 +32,7 @@ struct mot_replica {
     mot__buffer *verdict, *partials, *tally; /* tally: the record of an evaluation */
     mot__plan *train, *infer;
     mot__feed *train_feed, *infer_feed;
-    size_t target_width; /* the plans were made for */
+    size_t target_width[2]; /* the plans were made for: inference, training */
     double lr;
     bool dirty;            /* gradients hold something */
     bool forwarded;        /* the shard's outputs are there, for one backward pass */

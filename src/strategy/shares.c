@@ -98,3 +98,14 @@ void mot__shares_split(size_t rows, const double *weight, size_t lanes, size_t *
         share[most]++;
     }
 }
+
+void mot__shares_most(size_t rows, const double *weight, size_t lanes, size_t *most)
+{
+    double sum = 0;
+    size_t i;
+
+    for (i = 0; i < lanes; i++)
+        sum += weight[i];
+    for (i = 0; i < lanes; i++) /* largest remainder never gives more than the due, rounded up */
+        most[i] = (size_t)ceil((double)rows * weight[i] / sum - 1e-9);
+}

@@ -16,5 +16,8 @@ void mot__shares_by_speed(const double *speed, size_t lanes, double *weight);
 /* Rows for each, in proportion to weight; the sum is rows. Equal weights: the first ones take what
  * is left over (7 of 4: 2 2 2 1). */
 void mot__shares_split(size_t rows, const double *weight, size_t lanes, size_t *share);
+/* The most that each takes of any batch of up to so many rows. Not the same: with weights 6, 6, 2
+ * the last takes 1 of 11 rows but 2 of 10. */
+void mot__shares_most(size_t rows, const double *weight, size_t lanes, size_t *most);
 
 #endif

@@ -5,15 +5,16 @@
 
 #include <stdlib.h>
 
-/* Where the piece that starts at parameter p ends: as far as piece_floats reaches. */
-static mot_status piece_end(const struct mot__parameters *table, size_t extra, size_t piece_floats,
-                            size_t *p, size_t begin, size_t *end)
+/* Where the piece that starts at parameter p ends: as far as piece_floats reaches. Extra floats do
+ * not count, so that buffers with and without them cut alike. */
+static mot_status piece_end(const struct mot__parameters *table, size_t piece_floats, size_t *p,
+                            size_t begin, size_t *end)
 {
     size_t next;
 
     *end = begin;
     while (*p < table->count) {
-        next = *p + 1 < table->count ? table->row[*p + 1].offset : table->floats + extra;
+        next = *p + 1 < table->count ? table->row[*p + 1].offset : table->floats;
         if (next - begin > piece_floats && *end == begin)
             return mot__fail(MOT_NO_MEMORY, "%s: %zu bytes, but the largest allocation is %zu",
                              table->row[*p].name, (next - begin) * sizeof(float),
@@ -57,7 +58,8 @@ mot_status mot__flat_open(mot__device *device, const struct mot__parameters *tab
     }
     flat->floats = table->floats + extra;
     while (p < table->count) {
-        MOT_TRY(piece_end(table, extra, piece_floats, &p, begin, &end));
+        MOT_TRY(piece_end(table, piece_floats, &p, begin, &end));
+        end += p == table->count ? extra : 0;
         flat->piece[flat->pieces] = (struct mot__piece){NULL, NULL, begin, end - begin};
         MOT_TRY(open_piece(device, &flat->piece[flat->pieces++], staged));
         begin = end;

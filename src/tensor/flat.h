@@ -18,8 +18,9 @@ typedef struct mot__flat {
     size_t floats; /* in all: the table's and extra */
 } mot__flat;
 
-/* extra floats follow the table's; piece_floats: the most in one buffer (the same on every lane, so
- * that all cut alike). staged: with a host side. All zero when it returns. */
+/* extra floats follow the table's; piece_floats: the most in one buffer, extra not counted (the
+ * same on every lane, so that all cut alike). staged: with a host side. All zero when it returns.
+ */
 mot_status mot__flat_open(mot__device *device, const struct mot__parameters *table, size_t extra,
                           size_t piece_floats, bool staged, mot__flat **out);
 void mot__flat_close(mot__flat *flat);

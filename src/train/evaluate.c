@@ -23,16 +23,38 @@ mot_status mot__trainer_ready_to_read(mot_trainer *trainer, mot_data *data)
     return status;
 }
 
-/* Put the data back as it was found, at the start of an epoch. */
-static void give_back(mot_data *data, size_t rows)
+/* Where the data stood: it is put back there, in the middle of an epoch too. */
+struct found {
+    struct mot__cursor cursor;
+    size_t rows;
+};
+
+static struct found look(const mot_data *data)
 {
-    if (mot_data_rewind(data, 0) == MOT_OK)
-        mot_data_batch(data, rows);
+    struct found found = {.rows = mot__data_rows(data)};
+
+    mot__data_cursor(data, &found.cursor);
+    return found;
+}
+
+static mot_status give_back(mot_data *data, const struct found *found, mot_status status)
+{
+    struct mot__story story = {MOT_OK, ""};
+    mot_status back;
+
+    if (status != MOT_OK)
+        mot__story_take(status, &story);
+    back = mot_data_rewind(data, 0);
+    if (back == MOT_OK)
+        back = mot_data_batch(data, found->rows);
+    if (back == MOT_OK)
+        back = mot__data_seek(data, &found->cursor);
+    return status != MOT_OK ? mot__story_tell(&story) : back;
 }
 
 mot_status mot_evaluate(mot_trainer *trainer, mot_data *data, struct mot_metrics *out)
 {
-    const size_t rows = mot__data_rows(data);
+    const struct found found = look(data);
     mot_status status = MOT_OK;
     mot_batch *batch = NULL;
 
@@ -46,8 +68,7 @@ mot_status mot_evaluate(mot_trainer *trainer, mot_data *data, struct mot_metrics
     }
     MOT_TRY(mot__engine_tally_end(trainer->engine, out));
 done:
-    give_back(data, rows);
-    return status;
+    return give_back(data, &found, status);
 }
 
 static mot_status predict_all(mot_trainer *trainer, mot_data *data, float *out, size_t width)
@@ -79,7 +100,8 @@ done:
 mot_status mot_predict(mot_trainer *trainer, mot_data *data, float *out, size_t count)
 {
     const mot_model *net = mot__engine_common(trainer->engine)->net;
-    const size_t width = net->node[net->here].width, rows = mot__data_rows(data);
+    const size_t width = net->node[net->here].width;
+    const struct found found = look(data);
     mot_status status = MOT_OK;
 
     if (count != mot_data_count(data) * width)
@@ -88,6 +110,5 @@ mot_status mot_predict(mot_trainer *trainer, mot_data *data, float *out, size_t 
     MOT_TRY(mot__trainer_ready_to_read(trainer, data));
     MOT_TRY(predict_all(trainer, data, out, width));
 done:
-    give_back(data, rows);
-    return status;
+    return give_back(data, &found, status);
 }
