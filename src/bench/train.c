@@ -205,6 +205,7 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
     out->batch = mot__data_rows(data);
     out->replicas = mot_trainer_replicas(&run.trainer);
     MOT_TRY(measure(&run, fleet, part));
+    MOT_TRY(mot_bench_bytes(&run.trainer, 0, &out->bytes));
 done:
     mot__engine_close(run.trainer.engine);
     return status;

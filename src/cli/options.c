@@ -8,9 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 1, DOCTOR = 2, TRAIN = 4, EVAL = 8, PREDICT = 16, HELP = 32, VERSION = 64 };
+enum {
+    DEVICES = 1,
+    DOCTOR = 2,
+    TRAIN = 4,
+    EVAL = 8,
+    PREDICT = 16,
+    HELP = 32,
+    VERSION = 64,
+    BENCH = 128
+};
 #define RUNS (TRAIN | EVAL | PREDICT)
-#define EVERY (DEVICES | DOCTOR | RUNS | HELP | VERSION)
+#define EVERY (DEVICES | DOCTOR | RUNS | BENCH | HELP | VERSION)
 
 const struct command command_table[] = {
     {"devices", DEVICES, NULL, "list the OpenCL devices, what they measure, and which are used",
@@ -31,6 +40,13 @@ const struct command command_table[] = {
     {"predict", PREDICT, NULL, "print the class of each test sample and its probability",
      "Lines are index,class,probability. Give the --net that the weights were trained with.",
      command_predict},
+    {"bench", BENCH, "gemm|allreduce|train|scale", "measure, every figure beside its limit",
+     "gemm: each candidate for the products of the presets and for squares, beside the peak of the "
+     "arithmetic units. allreduce: 1 KB to 256 MB over the devices, beside the time no host-staged "
+     "one can beat. train: samples a second with host batches and with resident data, and where "
+     "the time and the bytes go. scale: one device, then two, and so on, beside the same devices "
+     "without communication. The median of five windows; run it alone.",
+     command_bench},
     {"help", HELP, "[COMMAND]", "explain the commands, or one of them", NULL, command_help},
     {"version", VERSION, NULL, "print the version", NULL, command_version},
     {NULL, 0, NULL, NULL, NULL, NULL}};
@@ -38,25 +54,28 @@ const struct command command_table[] = {
 #define AT(field) offsetof(struct options, field)
 
 const struct option option_table[] = {
-    {"net", "PRESET|TEXT", "mlp512", RUNS, OPTION_TEXT, AT(net),
+    {"net", "PRESET|TEXT", "mlp512", RUNS | BENCH, OPTION_TEXT, AT(net),
      "the network: a preset, or text such as \"dense 64 relu, dropout 0.2, dense 10\""},
-    {"data", "mnist|fashion|digits|DIR", NULL, RUNS, OPTION_TEXT, AT(data),
+    {"data", "mnist|fashion|digits|DIR", NULL, RUNS | BENCH, OPTION_TEXT, AT(data),
      "what to learn; DIR is a folder of IDX files, plain or .gz, under MNIST's names"},
     {"epochs", "N", "5", TRAIN, OPTION_COUNT, AT(epochs), "passes over the training data"},
     {"batch", "N", "128", RUNS, OPTION_COUNT, AT(batch), "samples of one step, over all devices"},
+    {"batch", "N", NULL, BENCH, OPTION_COUNT, AT(batch),
+     "samples of one step; without it 32 for mlp64, else 128"},
+    {"seconds", "S", "5", BENCH, OPTION_RATE, AT(seconds), "how long each figure is measured"},
     {"lr", "X", "0.001", TRAIN, OPTION_RATE, AT(lr), "learning rate"},
     {"optimizer", "sgd|momentum|nesterov|adam|adamw", "adam", TRAIN, OPTION_CHOICE, AT(optimizer),
      "the update rule; momentum and nesterov are sgd with 0.9"},
     {"loss", "cross-entropy|probabilities", "cross-entropy", RUNS, OPTION_CHOICE, AT(loss),
      "of the outputs as they are, or of outputs that are probabilities already"},
     {"seed", "N", "1", RUNS, OPTION_SEED, AT(seed), "of initial values, dropout and the order"},
-    {"devices", "TEXT", NULL, RUNS | DEVICES, OPTION_TEXT, AT(devices),
+    {"devices", "TEXT", NULL, RUNS | DEVICES | BENCH, OPTION_TEXT, AT(devices),
      "which devices: all, gpu, cpu, 0,2, 0/2, pci:03:00.0, name:Arc*; see motley help devices"},
-    {"strategy", "auto|single|mirrored", "auto", RUNS, OPTION_CHOICE, AT(strategy),
+    {"strategy", "auto|single|mirrored", "auto", RUNS | BENCH, OPTION_CHOICE, AT(strategy),
      "one device, or a replica on each"},
-    {"shares", "auto|even|3,1", "auto", RUNS, OPTION_TEXT, AT(shares),
+    {"shares", "auto|even|3,1", "auto", RUNS | BENCH, OPTION_TEXT, AT(shares),
      "how a batch is split: by measured speed, evenly, or by these weights"},
-    {"memory", "TEXT", NULL, RUNS, OPTION_TEXT, AT(memory),
+    {"memory", "TEXT", NULL, RUNS | BENCH, OPTION_TEXT, AT(memory),
      "most memory to use: 1G for each device, or 0=512M,1=2G"},
     {"weights", "FILE", NULL, TRAIN, OPTION_TEXT, AT(weights), "start from these weights"},
     {"weights", "FILE", "motley.safetensors", EVAL | PREDICT, OPTION_TEXT, AT(weights),
@@ -68,9 +87,12 @@ const struct option option_table[] = {
     {"report", "FILE", NULL, DOCTOR, OPTION_TEXT, AT(report),
      "write what belongs into a bug report; - is stdout"},
     {"all", NULL, NULL, DEVICES, OPTION_FLAG, AT(all), "measure the unused devices too"},
-    {"json", NULL, NULL, RUNS | DEVICES, OPTION_FLAG, AT(json), "JSON on stdout, for programs"},
+    {"json", NULL, NULL, RUNS | DEVICES | BENCH, OPTION_FLAG, AT(json),
+     "JSON on stdout, for programs"},
+    {"why", NULL, NULL, TRAIN, OPTION_FLAG, AT(why),
+     "print where the time went and what each cure would give"},
     {"quiet", NULL, NULL, RUNS, OPTION_FLAG, AT(quiet), "only the result"},
-    {"offline", NULL, NULL, RUNS, OPTION_FLAG, AT(offline), "never use the network"},
+    {"offline", NULL, NULL, RUNS | BENCH, OPTION_FLAG, AT(offline), "never use the network"},
     {"help", NULL, NULL, EVERY, OPTION_FLAG, AT(help), "this text"},
     {NULL, NULL, NULL, 0, OPTION_FLAG, 0, NULL}};
 

@@ -10,11 +10,11 @@
 struct options { /* what the command line said; texts are argv's or the table's */
     const char *net, *data, *devices, *shares, *memory, *out, *weights, *report;
     size_t epochs, batch, count;
-    double lr;
+    double lr, seconds;
     uint64_t seed;
     size_t optimizer, strategy, loss; /* place among the choices of the option */
-    bool json, quiet, offline, all, help;
-    const char *topic; /* help: the command it was asked about */
+    bool json, quiet, offline, all, help, why;
+    const char *topic; /* the argument: a command to explain, what to measure */
 };
 
 enum option_kind {
