@@ -368,7 +368,7 @@ struct mot_fit_config {
     size_t batch;      /* rows of one step over all replicas; 0: what mot_data_batch said */
     bool shuffle;      /* train data, seeded by the trainer's seed */
     bool resident;     /* keep data that fits on the devices and gather there */
-    double progress_s; /* a PROGRESS event about this often; 0: none */
+    double progress_s; /* a PROGRESS event about this often and after the last step; 0: none */
     mot_event_fn on_event;
     void *user;
 };

@@ -88,7 +88,7 @@ static struct mot_trainer_config trainer_config(const struct options *options)
 int session_open(const struct options *options, bool train, struct session *out)
 {
     const struct session empty = {0};
-    const struct mot_fleet_config fleet = session_fleet_config(options);
+    struct mot_fleet_config fleet = session_fleet_config(options);
     const struct mot_trainer_config config = trainer_config(options);
     const struct dataset_wish wish = {options->data, options->offline, train,
                                       options->quiet || options->json};
@@ -96,6 +96,7 @@ int session_open(const struct options *options, bool train, struct session *out)
     int code;
 
     *out = empty;
+    fleet.profile = train; /* what limits the speed is told from the devices' own clocks */
     status = try_net(options->net);
     if (status == MOT_OK)
         status = mot_fleet_open(&fleet, &out->fleet);

@@ -5,6 +5,7 @@
 #include "cli/outfile.h"
 #include "cli/screen.h"
 #include "cli/session.h"
+#include "cli/why.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ struct run {
     const struct options *options;
     const struct dataset *data;
     struct screen screen;
+    struct why why;
     struct json json;
     size_t epoch, epochs, step, steps;
     double test_loss, test_accuracy; /* of the last finished epoch */
@@ -81,6 +83,7 @@ static void json_finish(struct run *run, bool stopped)
     const char *out = run->options->out;
 
     json_event(run, "end");
+    put_text(&run->json, "limit", run->why.count ? run->why.cure[0].sentence : NULL);
     put_number(&run->json, "test_loss", stopped ? NAN : run->test_loss);
     put_number(&run->json, "test_accuracy", stopped ? NAN : run->test_accuracy);
     put_text(&run->json, "weights", *out ? out : NULL);
@@ -92,6 +95,7 @@ static void json_finish(struct run *run, bool stopped)
 
 static void on_start(struct run *run, const struct mot_event *event)
 {
+    why_begin(&run->why);
     if (run->options->json)
         json_start(run, event);
     else
@@ -100,6 +104,8 @@ static void on_start(struct run *run, const struct mot_event *event)
 
 static void on_progress(struct run *run, const struct mot_event *event)
 {
+    if (event->step == event->steps)
+        why_end(&run->why, event);
     if (!run->options->json)
         screen_progress(&run->screen, event);
 }
@@ -112,6 +118,9 @@ static void on_epoch(struct run *run, const struct mot_event *event)
         json_epoch(run, event);
     else
         screen_epoch(&run->screen, event);
+    if (!run->options->json && !run->options->quiet && event->epoch == 1 && event->epochs > 1)
+        why_print(&run->why, stdout, false);
+    why_begin(&run->why);
 }
 
 static int on_event(const struct mot_event *event, void *user)
@@ -150,6 +159,8 @@ static void tell_result(struct run *run, bool stopped)
         screen_result(run->test_loss, run->test_accuracy, run->data, result, sizeof result);
         printf("%s\n", result);
     }
+    if (!run->options->quiet)
+        why_print(&run->why, stdout, run->options->why);
     if (*run->options->out && !run->options->quiet)
         printf("weights saved to %s\n", run->options->out);
 }
@@ -166,6 +177,7 @@ static int fit(struct session *session, struct run *run)
         run->screen.live && !options->json && !options->quiet ? PROGRESS_LIVE_S : PROGRESS_S;
     config.on_event = on_event;
     config.user = run;
+    why_open(&run->why, session->trainer);
     status = mot_fit(session->trainer, session->data.train, session->data.test, &config, NULL);
     screen_clear(&run->screen);
     if (status != MOT_OK && status != MOT_STOPPED)
@@ -198,6 +210,7 @@ int command_train(const struct options *options)
     run.data = &session.data;
     if (code == 0)
         code = fit(&session, &run);
+    why_close(&run.why);
     session_close(&session);
     return code;
 }

@@ -139,6 +139,8 @@ static mot_status run_epoch(struct fit *fit)
     fit->began_s = fit->told_s = mot__clock_s();
     MOT_TRY(run_steps(fit));
     MOT_TRY(collect(fit));
+    if (fit->config->progress_s > 0 && !fit->stop)
+        tell(fit, MOT_EVENT_PROGRESS); /* all steps done, nothing tested yet */
     if (fit->steps == 0 && fit->skipped > 0) {
         status = mot__fail(MOT_BAD_NUMBER,
                            "epoch %zu: the loss was not a finite number in any of %llu steps; a "
