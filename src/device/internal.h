@@ -60,7 +60,6 @@ struct mot__device {
     struct mot__program *programs;
     struct mot__kernel *kernels[64];
     struct mot__choice *choices;
-    bool choices_read;
 
     struct mot__command pending[MOT__PENDING]; /* a ring, oldest at `settled` */
     uint64_t queued, settled;
@@ -79,6 +78,8 @@ struct mot__device {
 mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, ...)
     MOT__PRINTF(3, 4);
 const char *mot__cl_text(cl_int error);
+/* Every function that would call the driver asks first: a lost device is not called again. */
+mot_status mot__device_alive(const mot__device *device);
 
 /* Take over the event of a command that was queued. */
 mot_status mot__command_note(mot__device *device, cl_event event, const char *what, bool compute);

@@ -1,40 +1,53 @@
-/* store.c - what was measured and chosen on this device before: lines "key value" in
- * <cache>/choices/<device key>.txt. A file of another driver or version of ours has another name,
- * so nothing stale is ever read. */
+/* store.c - what was measured and chosen on this device before: one small file for each key,
+ * <cache>/choices/<device key>/<key>, that holds the value and a newline. Files are replaced whole,
+ * so writers of different keys never meet and writers of one key leave the value of one of them. A
+ * folder of another driver or version of ours has another name, so nothing stale is ever read. */
 #include "base/file.h"
-#include "base/text.h"
 #include "device/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STORE_LIMIT ((size_t)1 << 20)
+#define VALUE_LIMIT ((size_t)64 << 10)
+#define KEY_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
-static void store_path(const mot__device *device, char *out, size_t bytes)
+static mot_status check_key(const char *key)
 {
-    snprintf(out, bytes, "%s/choices/%.32s.txt", device->cache_dir, device->facts.key);
+    if (key[0] && key[0] != '.' && strlen(key) < 100 && key[strspn(key, KEY_LETTERS)] == '\0')
+        return MOT_OK;
+    return mot__fail(MOT_BAD_ARG, "choice \"%s\": a key is made of letters, digits, _ . -", key);
 }
 
-static mot_status put(mot__device *device, const char *key, size_t key_bytes, const char *value,
-                      size_t value_bytes)
+static void store_folder(const mot__device *device, char *out, size_t bytes)
 {
-    struct mot__choice *row;
-    char *copy = strndup(value, value_bytes);
+    snprintf(out, bytes, "%s/choices/%.32s", device->cache_dir, device->facts.key);
+}
 
-    if (!copy)
-        return mot__fail(MOT_NO_MEMORY, "a choice");
-    for (row = device->choices; row; row = row->next)
-        if (strlen(row->key) == key_bytes && memcmp(row->key, key, key_bytes) == 0) {
-            free(row->value);
-            row->value = copy;
-            return MOT_OK;
-        }
-    row = calloc(1, sizeof *row);
-    if (!row || !(row->key = strndup(key, key_bytes))) {
+static struct mot__choice *find(const mot__device *device, const char *key)
+{
+    struct mot__choice *row = device->choices;
+
+    while (row && strcmp(row->key, key) != 0)
+        row = row->next;
+    return row;
+}
+
+static mot_status put(mot__device *device, const char *key, const char *value)
+{
+    struct mot__choice *row = find(device, key);
+    char *copy = strdup(value);
+
+    if (copy && row) {
+        free(row->value);
+        row->value = copy;
+        return MOT_OK;
+    }
+    row = copy ? calloc(1, sizeof *row) : NULL;
+    if (!row || !(row->key = strdup(key))) {
         free(row);
         free(copy);
-        return mot__fail(MOT_NO_MEMORY, "a choice");
+        return mot__fail(MOT_NO_MEMORY, "choice \"%s\"", key);
     }
     row->value = copy;
     row->next = device->choices;
@@ -42,67 +55,67 @@ static mot_status put(mot__device *device, const char *key, size_t key_bytes, co
     return MOT_OK;
 }
 
-static void read_file(mot__device *device)
+/* What a file says, remembered; a missing or damaged one says nothing. */
+static mot_status read_choice(mot__device *device, const char *key)
 {
-    char path[700], *text = NULL, *line, *end, *space;
-    size_t bytes;
+    char path[700], *text = NULL;
+    size_t bytes = 0;
+    mot_status status = MOT_OK;
 
     if (!device->cache_dir[0])
-        return;
-    store_path(device, path, sizeof path);
-    if (mot__file_read(path, STORE_LIMIT, (void **)&text, &bytes) != MOT_OK)
-        return;
-    for (line = text; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        space = memchr(line, ' ', (size_t)(end - line));
-        if (space && put(device, line, (size_t)(space - line), space + 1,
-                         (size_t)(end - space - 1)) != MOT_OK)
-            break;
+        return MOT_OK;
+    store_folder(device, path, sizeof path - 101);
+    strcat(strcat(path, "/"), key);
+    if (mot__file_read(path, VALUE_LIMIT, (void **)&text, &bytes) != MOT_OK)
+        return MOT_OK;
+    if (bytes > 0 && strcspn(text, "\n") == bytes - 1 && text[bytes - 1] == '\n') {
+        text[bytes - 1] = '\0';
+        status = put(device, key, text);
     }
     free(text);
+    return status;
 }
 
 mot_status mot__store_get(mot__device *device, const char *key, char *value, size_t bytes,
                           bool *found)
 {
     struct mot__choice *row;
+    mot_status status = check_key(key);
 
-    if (!device->choices_read) {
-        device->choices_read = true;
-        read_file(device);
-    }
     *found = false;
-    for (row = device->choices; row; row = row->next)
-        if (strcmp(row->key, key) == 0) {
-            snprintf(value, bytes, "%s", row->value);
-            *found = true;
-        }
+    if (status == MOT_OK && !find(device, key))
+        status = read_choice(device, key);
+    row = find(device, key);
+    if (status != MOT_OK || !row)
+        return status;
+    snprintf(value, bytes, "%s", row->value);
+    *found = true;
     return MOT_OK;
 }
 
 mot_status mot__store_set(mot__device *device, const char *key, const char *value)
 {
-    struct mot__string text = {0};
-    struct mot__choice *row;
-    char path[700], folder[600], *whole = NULL;
-    mot_status status = MOT_OK;
+    char path[700], *line = NULL;
+    const size_t length = strlen(value);
+    mot_status status = check_key(key);
 
-    if (strpbrk(key, " \n") || strchr(value, '\n'))
-        return mot__fail(MOT_BAD_ARG, "choice \"%s\": a key has no space, a value one line", key);
-    read_file(device); /* another process may have added lines since */
-    device->choices_read = true;
-    MOT_TRY(put(device, key, strlen(key), value, strlen(value)));
+    if (status != MOT_OK)
+        return status;
+    if (strchr(value, '\n') || length >= VALUE_LIMIT)
+        return mot__fail(MOT_BAD_ARG, "choice \"%s\": a value is one short line", key);
+    MOT_TRY(put(device, key, value));
     if (!device->cache_dir[0])
         return MOT_OK;
-    for (row = device->choices; row; row = row->next)
-        mot__string_add(&text, "%s %s\n", row->key, row->value);
-    MOT_TRY(mot__string_take(&text, &whole));
-    snprintf(folder, sizeof folder, "%s/choices", device->cache_dir);
-    store_path(device, path, sizeof path);
-    if (mot__dir_make(folder) == MOT_OK)
-        mot__file_write(path, whole, strlen(whole)); /* a cache: failing to keep it is no failure */
+    line = malloc(length + 2);
+    if (!line)
+        return mot__fail(MOT_NO_MEMORY, "choice \"%s\"", key);
+    memcpy(line, value, length);
+    memcpy(line + length, "\n", 2);
+    store_folder(device, path, sizeof path - 101);
+    if (mot__dir_make(path) == MOT_OK) /* a cache: failing to keep it is no failure */
+        mot__file_write(strcat(strcat(path, "/"), key), line, length + 1);
 done:
-    mot__string_clear(&text);
-    free(whole);
+    free(line);
     return status;
 }
 
