@@ -21,6 +21,7 @@ struct mot__stage {
     void *host;        /* MAP: ours, the buffer lives in it; COPY: the pinned memory */
     cl_mem pinned;     /* COPY */
     cl_event last_use; /* COPY: launches that may still read the buffer */
+    cl_event sent;     /* COPY: the newest upload, which may still read the host side */
     size_t bytes;
     struct slot slot[MOT__STAGE_SLOTS];
 };
@@ -72,8 +73,12 @@ static mot_status open_copied(mot__stage *stage)
 mot_status mot__stage_open(mot__device *device, size_t bytes, mot__stage **out)
 {
     mot_status status = MOT_OK;
-    mot__stage *stage = calloc(1, sizeof *stage);
+    mot__stage *stage = NULL;
 
+    if (bytes > device->facts.memory_limit) /* so that rounding up cannot overflow */
+        return mot__fail(MOT_NO_MEMORY, "%s: staging of %zu bytes, but the limit is %zu",
+                         device->facts.info.name, bytes, device->facts.memory_limit);
+    stage = calloc(1, sizeof *stage);
     if (!stage)
         return mot__fail(MOT_NO_MEMORY, "a stage's %zu bytes", sizeof *stage);
     stage->device = device;
@@ -90,6 +95,15 @@ done:
     return status;
 }
 
+static void set_event(cl_event *place, cl_event event)
+{
+    if (*place)
+        clReleaseEvent(*place);
+    *place = event;
+    if (event)
+        clRetainEvent(event);
+}
+
 static void close_slots(mot__stage *stage, bool mapped)
 {
     size_t i;
@@ -98,8 +112,7 @@ static void close_slots(mot__stage *stage, bool mapped)
         if (mapped && stage->slot[i].mapped)
             clEnqueueUnmapMemObject(stage->device->compute, stage->buffer->mem,
                                     (char *)stage->host + stage->slot[i].begin, 0, NULL, NULL);
-        if (stage->slot[i].event)
-            clReleaseEvent(stage->slot[i].event);
+        set_event(&stage->slot[i].event, NULL);
     }
 }
 
@@ -114,6 +127,7 @@ void mot__stage_close(mot__stage *stage)
     if (device->lost)
         return; /* leaked on purpose: a lost device may hang in any call */
     mapped = device->facts.staging == MOT__STAGING_MAP;
+    clFinish(device->compute);
     if (stage->buffer)
         close_slots(stage, mapped);
     if (stage->pinned && stage->host)
@@ -121,8 +135,8 @@ void mot__stage_close(mot__stage *stage)
     clFinish(device->compute);
     clFinish(device->up);
     clFinish(device->down);
-    if (stage->last_use)
-        clReleaseEvent(stage->last_use);
+    set_event(&stage->last_use, NULL);
+    set_event(&stage->sent, NULL);
     if (stage->pinned)
         clReleaseMemObject(stage->pinned);
     if (stage->buffer) {
@@ -157,27 +171,38 @@ static struct slot *find_mapping(mot__stage *stage, size_t begin, size_t bytes)
     return NULL;
 }
 
-static mot_status up_mapped(mot__stage *stage, size_t begin, size_t bytes)
+static mot_status unmap(mot__stage *stage, struct slot *slot, const char *what)
 {
     mot__device *device = stage->device;
-    struct slot *slot = find_mapping(stage, begin, bytes);
     cl_event event = NULL;
     cl_int error;
 
-    if (!slot)
-        return mot__fail(MOT_BAD_STATE, "staging: bytes %zu + %zu are not the host's", begin,
-                         bytes);
+    if (slot->event) { /* rusticl 22.3 knows a mapping only once it was made: wait for it */
+        clWaitForEvents(1, &slot->event);
+        device->counts.waits++;
+    }
     error = clEnqueueUnmapMemObject(device->compute, stage->buffer->mem,
                                     (char *)stage->host + slot->begin, 0, NULL, &event);
     if (error)
         return mot__cl_fail(device, error, "unmapping %zu bytes", slot->bytes);
     slot->mapped = false;
-    return mot__command_note(device, event, "upload", true);
+    return mot__command_note(device, event, what, true);
+}
+
+static mot_status up_mapped(mot__stage *stage, size_t begin, size_t bytes)
+{
+    struct slot *slot = find_mapping(stage, begin, bytes);
+
+    if (!slot)
+        return mot__fail(MOT_BAD_STATE, "staging: bytes %zu + %zu are not the host's", begin,
+                         bytes);
+    return unmap(stage, slot, "upload");
 }
 
 static mot_status up_copied(mot__stage *stage, size_t begin, size_t bytes)
 {
     mot__device *device = stage->device;
+    mot_status status;
     cl_event event = NULL;
     cl_int error;
 
@@ -186,40 +211,71 @@ static mot_status up_copied(mot__stage *stage, size_t begin, size_t bytes)
                                  stage->last_use ? &stage->last_use : NULL, &event);
     if (error)
         return mot__cl_fail(device, error, "upload of %zu bytes", bytes);
-    if (stage->last_use) {
-        clReleaseEvent(stage->last_use);
-        stage->last_use = NULL;
-    }
+    set_event(&stage->last_use, NULL); /* this queue is in order: later uploads wait as well */
+    set_event(&stage->sent, event);
     mot__gate_add(device, event);
+    status = mot__command_note(device, event, "upload", false);
     error = clFlush(device->up);
-    if (error)
-        return mot__cl_fail(device, error, "flush of uploads");
-    return mot__command_note(device, event, "upload", false);
+    return error ? mot__cl_fail(device, error, "flush of uploads") : status;
+}
+
+static mot_status check_stage(const mot__stage *stage, size_t slot, size_t begin, size_t bytes)
+{
+    if (slot >= MOT__STAGE_SLOTS)
+        return mot__fail(MOT_BAD_ARG, "staging: slot %zu, but there are %d", slot,
+                         MOT__STAGE_SLOTS);
+    if (bytes == 0 || begin > stage->bytes || bytes > stage->bytes - begin)
+        return mot__fail(MOT_BAD_ARG, "staging: %zu bytes from byte %zu on, of %zu", bytes, begin,
+                         stage->bytes);
+    return mot__device_alive(stage->device);
 }
 
 mot_status mot__stage_up(mot__stage *stage, size_t begin, size_t bytes)
 {
+    mot_status status = check_stage(stage, 0, begin, bytes);
+
+    if (status != MOT_OK)
+        return status;
     stage->device->counts.uploads++;
     stage->device->counts.upload_bytes += bytes;
     return stage->device->facts.staging == MOT__STAGING_MAP ? up_mapped(stage, begin, bytes)
                                                             : up_copied(stage, begin, bytes);
 }
 
+/* Regions mapped for writing must not overlap (OpenCL 1.2, 5.4.3): what the host still holds of the
+ * range goes back to the device first. */
+static mot_status unmap_overlaps(mot__stage *stage, size_t begin, size_t bytes)
+{
+    struct slot *slot;
+    mot_status status = MOT_OK;
+
+    for (slot = stage->slot; slot < stage->slot + MOT__STAGE_SLOTS && status == MOT_OK; slot++)
+        if (slot->mapped && slot->begin < begin + bytes && begin < slot->begin + slot->bytes)
+            status = unmap(stage, slot, "give back");
+    return status;
+}
+
 static mot_status map_range(mot__stage *stage, struct slot *slot, size_t begin, size_t bytes,
                             cl_event *event)
 {
     mot__device *device = stage->device;
+    mot_status status = unmap_overlaps(stage, begin, bytes);
     cl_int error;
     void *seen;
 
+    if (status != MOT_OK)
+        return status;
     seen = clEnqueueMapBuffer(device->compute, stage->buffer->mem, CL_FALSE,
                               CL_MAP_READ | CL_MAP_WRITE, begin, bytes, (cl_uint)device->gates,
                               device->gates ? device->gate : NULL, event, &error);
     if (error)
         return mot__cl_fail(device, error, "mapping %zu bytes", bytes);
     mot__gates_passed(device);
-    if (seen != (char *)stage->host + begin)
+    if (seen != (char *)stage->host + begin) {
+        clEnqueueUnmapMemObject(device->compute, stage->buffer->mem, seen, 1, event, NULL);
+        clReleaseEvent(*event);
         return mot__fail(MOT_DEVICE_FAILED, "%s: a mapped buffer moved", device->facts.info.name);
+    }
     slot->begin = begin;
     slot->bytes = bytes;
     slot->mapped = true;
@@ -229,26 +285,26 @@ static mot_status map_range(mot__stage *stage, struct slot *slot, size_t begin, 
 static mot_status keep_event(mot__stage *stage, struct slot *slot, cl_event event, const char *what,
                              bool compute)
 {
+    mot_status status;
     cl_int error;
 
-    if (slot->event)
-        clReleaseEvent(slot->event);
-    clRetainEvent(event);
-    slot->event = event;
+    set_event(&slot->event, event);
+    status = mot__command_note(stage->device, event, what, compute);
     error = clFlush(compute ? stage->device->compute : stage->device->down);
-    if (error)
-        return mot__cl_fail(stage->device, error, "flush");
-    return mot__command_note(stage->device, event, what, compute);
+    return error ? mot__cl_fail(stage->device, error, "flush") : status;
 }
 
 mot_status mot__stage_down(mot__stage *stage, size_t at, size_t begin, size_t bytes)
 {
     mot__device *device = stage->device;
     struct slot *slot = &stage->slot[at];
-    mot_status status;
-    cl_event event = NULL;
+    mot_status status = check_stage(stage, at, begin, bytes);
+    cl_event before[MOT__GATES + 1], event = NULL;
+    cl_uint count = 0;
     cl_int error;
 
+    if (status != MOT_OK)
+        return status;
     device->counts.downloads++;
     device->counts.download_bytes += bytes;
     if (device->facts.staging == MOT__STAGING_MAP) {
@@ -258,9 +314,14 @@ mot_status mot__stage_down(mot__stage *stage, size_t at, size_t begin, size_t by
     status = mot__device_flush(device); /* another queue waits for this one */
     if (status != MOT_OK)
         return status;
+    while (count < device->gates) { /* uploads that no launch has waited for yet */
+        before[count] = device->gate[count];
+        count++;
+    }
+    if (device->last)
+        before[count++] = device->last;
     error = clEnqueueReadBuffer(device->down, stage->buffer->mem, CL_FALSE, begin, bytes,
-                                (char *)stage->host + begin, device->last ? 1 : 0,
-                                device->last ? &device->last : NULL, &event);
+                                (char *)stage->host + begin, count, count ? before : NULL, &event);
     if (error)
         return mot__cl_fail(device, error, "download of %zu bytes", bytes);
     return keep_event(stage, slot, event, "download", false);
@@ -269,35 +330,30 @@ mot_status mot__stage_down(mot__stage *stage, size_t at, size_t begin, size_t by
 mot_status mot__stage_take(mot__stage *stage, size_t at)
 {
     struct slot *slot = &stage->slot[at];
-    mot_status status;
+    mot_status status = check_stage(stage, at, 0, stage->bytes);
     cl_event event = NULL;
 
+    if (status != MOT_OK)
+        return status;
     if (stage->device->facts.staging == MOT__STAGING_MAP) {
         status = map_range(stage, slot, 0, stage->bytes, &event);
         return status != MOT_OK ? status : keep_event(stage, slot, event, "take", true);
     }
     /* The pinned side is free once the last upload left it; the next upload must wait for the
      * readers. */
-    if (stage->last_use)
-        clReleaseEvent(stage->last_use);
-    stage->last_use = stage->device->last;
-    if (stage->last_use) {
-        clRetainEvent(stage->last_use);
-        if (slot->event)
-            clReleaseEvent(slot->event);
-        clRetainEvent(stage->last_use);
-        slot->event = stage->last_use;
-    }
+    set_event(&stage->last_use, stage->device->last);
+    set_event(&slot->event, stage->sent);
     return mot__device_flush(stage->device);
 }
 
 mot_status mot__stage_wait(mot__stage *stage, size_t at)
 {
     struct slot *slot = &stage->slot[at];
+    mot_status status = check_stage(stage, at, 0, stage->bytes);
     cl_int error, state = CL_COMPLETE;
 
-    if (!slot->event)
-        return MOT_OK;
+    if (status != MOT_OK || !slot->event)
+        return status;
     error =
         clGetEventInfo(slot->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
     stage->device->counts.waits++; /* counted even if it has ended: counts do not depend on luck */
@@ -306,12 +362,10 @@ mot_status mot__stage_wait(mot__stage *stage, size_t at)
     } else if (!error && state < 0) {
         error = state;
     }
-    clReleaseEvent(slot->event);
-    slot->event = NULL;
+    set_event(&slot->event, NULL);
     if (!error)
         return MOT_OK;
     /* A command before it may have failed: its story says more than "waiting failed". */
-    if (mot__device_finish(stage->device) != MOT_OK)
-        return mot_error_status();
-    return mot__cl_fail(stage->device, error, "waiting for a transfer");
+    status = mot__device_finish(stage->device);
+    return status != MOT_OK ? status : mot__cl_fail(stage->device, error, "waiting for a transfer");
 }
