@@ -183,10 +183,20 @@ void mot__gates_passed(mot__device *device)
         clReleaseEvent(device->gate[--device->gates]);
 }
 
+mot_status mot__device_alive(const mot__device *device)
+{
+    return device->lost ? mot__fail(MOT_DEVICE_LOST, "%s was lost earlier", device->facts.info.name)
+                        : MOT_OK;
+}
+
 mot_status mot__device_flush(mot__device *device)
 {
-    cl_int error = clFlush(device->compute);
+    mot_status status = mot__device_alive(device);
+    cl_int error;
 
+    if (status != MOT_OK)
+        return status;
+    error = clFlush(device->compute);
     return error ? mot__cl_fail(device, error, "flush") : MOT_OK;
 }
 
@@ -198,22 +208,22 @@ mot_status mot__device_mark(mot__device *device, uint64_t *mark)
 
 mot_status mot__device_reached(mot__device *device, uint64_t mark)
 {
-    mot_status status = MOT_OK, one;
+    mot_status status = mot__device_alive(device), one;
+    struct mot__story first = {MOT_OK, ""};
     uint64_t newest = mark > device->settled ? mark - 1 : device->settled;
 
-    if (device->lost)
-        return mot__fail(MOT_DEVICE_LOST, "%s was lost earlier", device->facts.info.name);
-    if (mark <= device->settled)
-        return MOT_OK;
+    if (status != MOT_OK || mark <= device->settled)
+        return status;
     /* One wait for the newest: the compute queue is in order, so the rest have ended or are
      * transfers. */
     clWaitForEvents(1, &device->pending[newest % MOT__PENDING].event);
     device->counts.waits++;
-    while (device->settled < mark) {
+    while (device->settled < mark && !device->lost) {
         one = settle_one(device);
         if (status == MOT_OK)
-            status = one;
+            mot__story_take(status = one, &first);
     }
+    mot__story_tell(&first); /* what failed first is the cause; what failed behind it is not */
     return status;
 }
 

@@ -27,8 +27,22 @@ static mot_status check_grid(const mot__device *device, const struct mot__launch
                              const struct mot__kernel *kernel, size_t global[3], size_t local[3])
 {
     const bool cpu = device->facts.device_class == MOT_CLASS_CPU;
-    size_t items = 1;
+    size_t items = 1, i, local_bytes = 0;
     unsigned d;
+
+    if (launch->dims < 1 || launch->dims > 3)
+        return mot__fail(MOT_BAD_ARG, "kernel %s in %u dimensions", launch->kernel, launch->dims);
+    for (i = 0; i < launch->count; i++) {
+        if (launch->args[i].kind == MOT__ARG_MEM && launch->args[i].as.mem.offset > UINT32_MAX)
+            return mot__fail(MOT_UNSUPPORTED, "kernel %s: an offset of %zu elements is past 2^32",
+                             launch->kernel, launch->args[i].as.mem.offset);
+        if (launch->args[i].kind == MOT__ARG_LOCAL)
+            local_bytes += launch->args[i].as.local_bytes;
+    }
+    if (local_bytes > device->facts.local_bytes) /* drivers say "out of resources", as when lost */
+        return mot__fail(MOT_DEVICE_FAILED, "%s: kernel %s wants %zu bytes of local memory of %zu",
+                         device->facts.info.name, launch->kernel, local_bytes,
+                         device->facts.local_bytes);
 
     for (d = 0; d < launch->dims; d++) {
         local[d] = launch->local[d];
@@ -50,8 +64,10 @@ mot_status mot__launch(mot__device *device, const struct mot__launch *launch)
     cl_uint index = 0;
     cl_event event = NULL;
     cl_int error = 0;
-    mot_status status;
+    mot_status status = mot__device_alive(device);
 
+    if (status != MOT_OK)
+        return status;
     status = mot__kernel_get(device, launch->program, launch->kernel, launch->defines, &kernel);
     if (status != MOT_OK)
         return status;

@@ -59,8 +59,11 @@ mot_status mot__pool_take(mot__device *device, size_t bytes, cl_mem_flags flags,
                           struct mot__buffer **out)
 {
     struct mot__buffer *block = NULL;
+    mot_status status = mot__device_alive(device);
     cl_int error = 0;
 
+    if (status != MOT_OK)
+        return status;
     if (bytes > device->facts.largest_bytes ||
         bytes > device->facts.memory_limit - device->live_bytes)
         return no_room(device, bytes);
@@ -137,9 +140,17 @@ size_t mot__device_peak(const mot__device *device)
 static mot_status check_range(const mot__buffer *buffer, size_t offset, size_t bytes)
 {
     if (offset <= buffer->bytes && bytes <= buffer->bytes - offset)
-        return MOT_OK;
-    return mot__fail(MOT_BAD_ARG, "bytes %zu to %zu of a buffer of %zu", offset, offset + bytes,
+        return mot__device_alive(buffer->device);
+    return mot__fail(MOT_BAD_ARG, "%zu bytes from byte %zu on, of a buffer of %zu", bytes, offset,
                      buffer->bytes);
+}
+
+/* A blocking transfer failed, perhaps for a command before it: then that one's story says more. */
+static mot_status transfer_failed(mot__device *device, cl_int error, const char *what, size_t bytes)
+{
+    mot_status status = mot__device_finish(device);
+
+    return status != MOT_OK ? status : mot__cl_fail(device, error, "%s of %zu bytes", what, bytes);
 }
 
 mot_status mot__buffer_write(mot__buffer *buffer, size_t offset, const void *host, size_t bytes)
@@ -153,7 +164,7 @@ mot_status mot__buffer_write(mot__buffer *buffer, size_t offset, const void *hos
     error = clEnqueueWriteBuffer(device->compute, buffer->mem, CL_TRUE, offset, bytes, host,
                                  (cl_uint)device->gates, device->gates ? device->gate : NULL, NULL);
     if (error)
-        return mot__cl_fail(device, error, "upload of %zu bytes", bytes);
+        return transfer_failed(device, error, "upload", bytes);
     mot__gates_passed(device);
     device->counts.waits++;
     device->counts.uploads++;
@@ -172,7 +183,7 @@ mot_status mot__buffer_read(mot__buffer *buffer, size_t offset, void *host, size
     error = clEnqueueReadBuffer(device->compute, buffer->mem, CL_TRUE, offset, bytes, host,
                                 (cl_uint)device->gates, device->gates ? device->gate : NULL, NULL);
     if (error)
-        return mot__cl_fail(device, error, "download of %zu bytes", bytes);
+        return transfer_failed(device, error, "download", bytes);
     mot__gates_passed(device);
     device->counts.waits++;
     device->counts.downloads++;
@@ -183,6 +194,7 @@ mot_status mot__buffer_read(mot__buffer *buffer, size_t offset, void *host, size
 mot_status mot__buffer_zero(mot__buffer *buffer, size_t offset, size_t bytes)
 {
     static const cl_uint zero;
+    const size_t pattern = (offset | bytes) % sizeof zero ? 1 : sizeof zero;
     mot__device *device = buffer->device;
     mot_status status = check_range(buffer, offset, bytes);
     cl_event event = NULL;
@@ -191,7 +203,7 @@ mot_status mot__buffer_zero(mot__buffer *buffer, size_t offset, size_t bytes)
     if (status != MOT_OK || bytes == 0 || device->rehearsing)
         return status;
     error =
-        clEnqueueFillBuffer(device->compute, buffer->mem, &zero, sizeof zero, offset, bytes,
+        clEnqueueFillBuffer(device->compute, buffer->mem, &zero, pattern, offset, bytes,
                             (cl_uint)device->gates, device->gates ? device->gate : NULL, &event);
     if (error)
         return mot__cl_fail(device, error, "zeroing %zu bytes", bytes);
@@ -200,21 +212,33 @@ mot_status mot__buffer_zero(mot__buffer *buffer, size_t offset, size_t bytes)
     return mot__command_note(device, event, "zero", true);
 }
 
+static mot_status check_floats(struct mot__mem mem, size_t floats)
+{
+    size_t offset, bytes;
+
+    if (mot__size_mul(mem.offset, sizeof(float), &offset) &&
+        mot__size_mul(floats, sizeof(float), &bytes))
+        return check_range(mem.buffer, offset, bytes);
+    return mot__fail(MOT_BAD_ARG, "%zu floats from float %zu on, of a buffer of %zu bytes", floats,
+                     mem.offset, mem.buffer->bytes);
+}
+
 mot_status mot__buffer_copy(struct mot__mem from, struct mot__mem to, size_t floats)
 {
     mot__device *device = to.buffer->device;
     const size_t bytes = floats * sizeof(float);
-    mot_status status = check_range(from.buffer, from.offset * sizeof(float), bytes);
+    mot_status status = check_floats(from, floats);
     cl_event event = NULL;
     cl_int error;
 
     if (status == MOT_OK)
-        status = check_range(to.buffer, to.offset * sizeof(float), bytes);
+        status = check_floats(to, floats);
     if (status != MOT_OK || bytes == 0 || device->rehearsing)
         return status;
-    error = clEnqueueCopyBuffer(device->compute, from.buffer->mem, to.buffer->mem,
-                                from.offset * sizeof(float), to.offset * sizeof(float), bytes,
-                                (cl_uint)device->gates, device->gates ? device->gate : NULL, &event);
+    error =
+        clEnqueueCopyBuffer(device->compute, from.buffer->mem, to.buffer->mem,
+                            from.offset * sizeof(float), to.offset * sizeof(float), bytes,
+                            (cl_uint)device->gates, device->gates ? device->gate : NULL, &event);
     if (error)
         return mot__cl_fail(device, error, "copying %zu bytes", bytes);
     mot__gates_passed(device);
