@@ -225,10 +225,10 @@ enum mot_act {
     MOT_ACT_TANH,
     MOT_ACT_SOFTMAX
 };
-enum mot_init { /* of weights; biases start at zero. AUTO: He before a rectifier, else Glorot */
-                MOT_INIT_AUTO,
-                MOT_INIT_HE,
+enum mot_init { /* of weights; biases start at zero. Glorot's uniform one is the default, as in
+                   Keras */
                 MOT_INIT_GLOROT,
+                MOT_INIT_HE,
                 MOT_INIT_NORMAL /* deviation 0.05 */,
                 MOT_INIT_ZERO
 };
@@ -320,7 +320,7 @@ mot_status mot_trainer_run(mot_trainer *trainer, mot_batch *batch, mot_replica_f
 mot_status mot_trainer_apply(mot_trainer *trainer);
 /* On the shard, in training mode; serves one backward pass. */
 mot_status mot_replica_forward(mot_replica *replica);
-mot_status mot_replica_output(mot_replica *replica, float *out); /* (rows, outputs); waits */
+mot_status mot_replica_output(mot_replica *replica, float *out);     /* (rows, outputs); waits */
 mot_status mot_replica_backward(mot_replica *replica, double scale); /* of the configured loss */
 mot_status mot_replica_backward_from(mot_replica *replica,
                                      const float *dy); /* d loss / d output, a sum */

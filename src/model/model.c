@@ -120,11 +120,6 @@ mot_status mot_model_input(mot_model *net, struct mot_shape shape)
     return add_node(net, &node);
 }
 
-static bool is_rectifier(enum mot_act act)
-{
-    return act == MOT_ACT_RELU || act == MOT_ACT_LEAKY_RELU;
-}
-
 /* A row of the parameter table, starting where the flat buffer ends now. */
 static mot_status add_parameter(mot_model *net, const struct mot__node *node, const char *what,
                                 struct mot__parameter row)
@@ -154,10 +149,6 @@ static mot_status add_weights(mot_model *net, struct mot__node *node, size_t in,
     const struct mot__parameter bias = {
         .shape = {1, {out}}, .count = out, .init = MOT_INIT_ZERO, .fan_in = in, .fan_out = out};
 
-    if (weight.init == MOT_INIT_AUTO && is_rectifier(node->act))
-        weight.init = MOT_INIT_HE;
-    else if (weight.init == MOT_INIT_AUTO && node->act != MOT_ACT_NONE)
-        weight.init = MOT_INIT_GLOROT;
     MOT_TRY(check_shape(node->name, weight.shape, &weight.count));
     node->weight = net->table.count;
     node->bias = net->table.count + 1;
@@ -210,7 +201,6 @@ mot_status mot_model_activation(mot_model *net, enum mot_act act)
 {
     mot_status status;
     struct mot__node node;
-    const struct mot__node *before;
 
     MOT_TRY(begin_node(net, MOT__NODE_ACTIVATION, &node));
     MOT_TRY(check_act(&node, act));
@@ -227,10 +217,6 @@ mot_status mot_model_activation(mot_model *net, enum mot_act act)
     }
     node.act = act;
     MOT_TRY(add_node(net, &node));
-    before = &net->node[node.input[0]];
-    if (before->kind == MOT__NODE_DENSE && is_rectifier(act) &&
-        net->table.row[before->weight].init == MOT_INIT_AUTO)
-        net->table.row[before->weight].init = MOT_INIT_HE;
 done:
     return status;
 }
@@ -366,7 +352,7 @@ done:
 
 mot_status mot_model_init(mot_model *net, enum mot_init init)
 {
-    if ((int)init < MOT_INIT_AUTO || init > MOT_INIT_ZERO)
+    if ((int)init < MOT_INIT_GLOROT || init > MOT_INIT_ZERO)
         return mot__fail(MOT_BAD_ARG, "init: there is no initialiser %d", (int)init);
     net->init = init;
     return MOT_OK;

@@ -49,9 +49,11 @@ struct choice {
 #define CHOICE(word, value) {word, value},
 static const struct choice activations[] = {ACTIVATIONS(CHOICE){NULL, 0}};
 #undef CHOICE
-static const struct choice initialisers[] = {
-    {"auto", MOT_INIT_AUTO},     {"he", MOT_INIT_HE},     {"glorot", MOT_INIT_GLOROT},
-    {"normal", MOT_INIT_NORMAL}, {"zero", MOT_INIT_ZERO}, {NULL, 0}};
+static const struct choice initialisers[] = {{"he", MOT_INIT_HE},
+                                             {"glorot", MOT_INIT_GLOROT},
+                                             {"normal", MOT_INIT_NORMAL},
+                                             {"zero", MOT_INIT_ZERO},
+                                             {NULL, 0}};
 
 static mot_status fail_at(mot_status status, const struct word *word, const char *complaint)
 {

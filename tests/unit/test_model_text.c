@@ -69,11 +69,11 @@ static void every_activation_has_a_word(void **state)
 
 static void every_initialiser_has_a_word(void **state)
 {
-    static const char *const words[] = {"auto", "he", "glorot", "normal", "zero"};
+    static const char *const words[] = {"glorot", "he", "normal", "zero"};
     char text[64];
 
     (void)state;
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 4; i++) {
         snprintf(text, sizeof text, "init %s", words[i]);
         assert_ok(mot_model_text(net, text));
         assert_int_equal(net->init, (int)i);
@@ -228,7 +228,7 @@ static void text_without_an_input_is_told(void **state)
                  "character 1, \"dense\": dense1: the network has no input yet");
     assert_story(mot_model_text(net, "init he, relu"), MOT_BAD_STATE,
                  "character 10, \"relu\": activation1: the network has no input yet");
-    assert_int_equal(net->init, MOT_INIT_AUTO);
+    assert_int_equal(net->init, MOT_INIT_GLOROT);
 }
 
 static void a_long_word_does_not_hide_the_complaint(void **state)
