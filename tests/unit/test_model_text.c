@@ -185,7 +185,7 @@ static void every_bad_text_gets_its_sentence(void **state)
         {"mark a, dense 2, add a", MOT_BAD_SHAPE,
          "character 18, \"add\": add1: (2) from dense1 does not fit (4) at the mark \"a\""},
         {"init best", MOT_BAD_ARG,
-         "character 6, \"best\": not an initialiser; there are auto, he, glorot, normal, zero"},
+         "character 6, \"best\": not an initialiser; there are he, glorot, normal, zero"},
         {"dense 4,, dense 5", MOT_BAD_ARG, "character 9: a layer is missing before the comma"},
         {", dense 5", MOT_BAD_ARG, "character 1: a layer is missing before the comma"},
         {"dense 4, ", MOT_BAD_ARG, "character 9: a layer is missing at the end"},
