@@ -82,7 +82,7 @@ done:
 }
 
 /* "1G" for each device or "0=512M,1=2G" by index; *out = 0 where nothing is said of this device. */
-static mot_status read_memory(const char *text, size_t device, size_t *out)
+static mot_status read_memory(const char *text, size_t device, size_t devices, size_t *out)
 {
     char word[64], *equals;
     const char *at = text, *end;
@@ -104,6 +104,8 @@ static mot_status read_memory(const char *text, size_t device, size_t *out)
             *equals = '\0';
         if (equals && !mot__text_u64(word, &index))
             goto bad;
+        if (index >= devices)
+            return mot__fail(MOT_BAD_ARG, "memory limit \"%s\": there is no device %s", text, word);
         if (!equals || index == device)
             *out = (size_t)bytes;
         at = end ? end + 1 : NULL;
@@ -130,7 +132,8 @@ static mot_status open_lanes(mot_fleet *fleet, const struct mot_fleet_config *co
     lane.options.deadline_s = fleet->deadline_s;
     for (i = 0; i < count; i++) {
         lane.pick = pick[i];
-        MOT_TRY(read_memory(config->memory, pick[i].device, &lane.options.memory_bytes));
+        MOT_TRY(read_memory(config->memory, pick[i].device, mot_inventory_count(fleet->inventory),
+                            &lane.options.memory_bytes));
         MOT_TRY(mot__lane_open(&lane, &fleet->lane[fleet->lanes]));
         fleet->lanes++;
     }

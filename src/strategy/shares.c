@@ -22,8 +22,8 @@ static mot_status parse_weights(const char *text, size_t lanes, double *weight)
         memcpy(word, at, length);
         word[length] = '\0';
         if (count == lanes)
-            return mot__fail(MOT_BAD_ARG, "shares \"%s\": more than the %zu replicas there are",
-                             text, lanes);
+            return mot__fail(MOT_BAD_ARG, "shares \"%s\": more than the %zu replica%s", text, lanes,
+                             lanes == 1 ? " there is" : "s there are");
         if (!mot__text_f64(word, &weight[count]) || !isfinite(weight[count]) || weight[count] < 0)
             goto bad;
         sum += weight[count++];
@@ -32,7 +32,8 @@ static mot_status parse_weights(const char *text, size_t lanes, double *weight)
         at = end + 1;
     }
     if (count < lanes)
-        return mot__fail(MOT_BAD_ARG, "shares \"%s\": %zu for %zu replicas", text, count, lanes);
+        return mot__fail(MOT_BAD_ARG, "shares \"%s\": %zu for %zu replica%s", text, count, lanes,
+                         lanes == 1 ? "" : "s");
     if (!(sum > 0))
         return mot__fail(MOT_BAD_ARG, "shares \"%s\": they sum to 0", text);
     return MOT_OK;
