@@ -202,6 +202,7 @@ static void limits_and_shares_that_do_not_fit_are_told(void **state)
 {
     static const struct bad bad[] = {
         {"train --data data --memory lots", 2, "memory limit \"lots\", character 1: expected"},
+        {"train --data data --memory 7=1G", 2, "memory limit \"7=1G\": there is no device 7"},
         {"train --data data --memory 4K", 1, "4096"},
         {"train --data data --memory 3M", 1, "the limit of 3145728"},
         {"train --data data --devices 0 --shares 1,2,3", 2, "shares \"1,2,3\": more than"},
