@@ -204,7 +204,7 @@ static void limits_and_shares_that_do_not_fit_are_told(void **state)
         {"train --data data --memory lots", 2, "memory limit \"lots\", character 1: expected"},
         {"train --data data --memory 7=1G", 2, "memory limit \"7=1G\": there is no device 7"},
         {"train --data data --memory 4K", 1, "4096"},
-        {"train --data data --memory 3M", 1, "the limit of 3145728"},
+        {"train --data data --memory 3M", 1, "need 10715392 bytes; the limit is 3145728"},
         {"train --data data --devices 0 --shares 1,2,3", 2, "shares \"1,2,3\": more than"},
         {"train --data data --devices 0,0 --shares 3", 2, "shares \"3\": 1 for 2 replicas"},
         {"train --data data --shares some", 2, "shares \"some\", character 1: expected"},
