@@ -346,6 +346,16 @@ static size_t on_terminal(struct place *place, unsigned short columns, const cha
     return used;
 }
 
+/* A bare root folder has no /dev/pts, so no terminal can be made there. */
+static bool terminals_exist(void)
+{
+    const int control = posix_openpt(O_RDWR | O_NOCTTY);
+
+    if (control >= 0)
+        close(control);
+    return control >= 0;
+}
+
 static void a_terminal_gets_one_line_that_fits(void **state)
 {
     struct place place;
@@ -353,6 +363,10 @@ static void a_terminal_gets_one_line_that_fits(void **state)
     size_t redrawn = 0;
 
     (void)state;
+    if (!terminals_exist()) {
+        print_message("no terminal can be made here (is /dev/pts mounted?)\n");
+        skip();
+    }
     place_open(&place);
     setenv("TERM", "xterm", 1);
     setenv("NO_COLOR", "1", 1);

@@ -142,7 +142,7 @@ static void a_machine_without_opencl_says_where_it_looked(void **state)
     (void)state;
     place_open(&place);
     idx_make(&place);
-    EXPECT_ALL(&place, "OCL_ICD_VENDORS=" MOTLEY_ICD_NONE, bad);
+    EXPECT_ALL(&place, "OCL_ICD_VENDORS='" MOTLEY_ICD_NONE "'", bad);
     place_close(&place);
 }
 
