@@ -32,14 +32,7 @@ if(MOTLEY_HAVE_POCL AND MOTLEY_HAVE_RUSTICL AND MOTLEY_HAVE_OCLGRIND)
         "POCL_DEVICES=pthread")
 
     # Cards that are not here, played by a layer over those three.
-    include(CheckIncludeFile)
-    set(CMAKE_REQUIRED_INCLUDES ${OpenCL_INCLUDE_DIRS})
-    check_include_file(CL/cl_layer.h MOTLEY_HAVE_LAYERS)
-    unset(CMAKE_REQUIRED_INCLUDES)
-    if(MOTLEY_HAVE_LAYERS)
-        add_library(guise MODULE ${CMAKE_CURRENT_SOURCE_DIR}/fault/guise.c)
-        target_include_directories(guise PRIVATE ${OpenCL_INCLUDE_DIRS})
-        target_link_libraries(guise PRIVATE motley_flags)
+    if(TARGET guise) # illwill.cmake
         foreach(play cards host sick)
             inventory_on(${play} "OCL_ICD_VENDORS=${MOTLEY_ICD_ALL};RUSTICL_ENABLE=llvmpipe"
                 "POCL_DEVICES=pthread pthread;OPENCL_LAYERS=$<TARGET_FILE:guise>"

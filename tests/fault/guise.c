@@ -1,19 +1,18 @@
 /* guise.c - an OpenCL layer that makes the drivers at hand tell of other devices, so that what we
- * read of AMD's, NVIDIA's and sick drivers is tested without them. OPENCL_LAYERS loads it;
- * $MOTLEY_GUISE names the play: cards, host or sick. The expected results stand in
- * tests/device/test_inventory.c. */
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl.h>
-#include <CL/cl_icd.h>
-#include <CL/cl_layer.h>
+ * read of AMD's, NVIDIA's and sick drivers is tested without them. OPENCL_LAYERS loads it. Here are
+ * its doors and the plays cards, host and sick of $MOTLEY_GUISE, whose expected results stand in
+ * tests/device/test_inventory.c; whole cards are in cards.c, behaviour in manners.c. */
+#include "fault/guise.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define POCL "Portable Computing Language"
 
-static const cl_icd_dispatch *below;
-static cl_icd_dispatch ours;
+const cl_icd_dispatch *guise_below;
+cl_icd_dispatch guise_ours;
+static cl_icd_dispatch unhooked; /* what the plays stand on: cards and manners, or the loader */
+#define below (&unhooked)
 
 /* What a device answers instead of its driver. */
 struct answer {
@@ -70,6 +69,18 @@ static const struct answer answers[] = {
     {"sick", "Oclgrind", 0, CL_DEVICE_VERSION, TEXT("OpenCL 1.1 old")},
 };
 
+cl_int guise_answer(const void *from, size_t from_bytes, size_t bytes, void *value,
+                    size_t *bytes_ret)
+{
+    if (value && bytes < from_bytes)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, from, from_bytes);
+    if (bytes_ret)
+        *bytes_ret = from_bytes;
+    return CL_SUCCESS;
+}
+
 static int playing(const char *play)
 {
     const char *wanted = getenv("MOTLEY_GUISE");
@@ -107,13 +118,7 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what, 
         if (answers[i].what != what || !playing(answers[i].play) ||
             !is_device(device, answers[i].platform, answers[i].nth))
             continue;
-        if (value && bytes < answers[i].bytes)
-            return CL_INVALID_VALUE;
-        if (value)
-            memcpy(value, answers[i].value, answers[i].bytes);
-        if (bytes_ret)
-            *bytes_ret = answers[i].bytes;
-        return CL_SUCCESS;
+        return guise_answer(answers[i].value, answers[i].bytes, bytes, value, bytes_ret);
     }
     return below->clGetDeviceInfo(device, what, bytes, value, bytes_ret);
 }
@@ -131,25 +136,24 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t bytes,
 {
     static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
 
-    if (what != CL_LAYER_API_VERSION || (value && bytes < sizeof version))
+    if (what != CL_LAYER_API_VERSION)
         return CL_INVALID_VALUE;
-    if (value)
-        memcpy(value, &version, sizeof version);
-    if (bytes_ret)
-        *bytes_ret = sizeof version;
-    return CL_SUCCESS;
+    return guise_answer(&version, sizeof version, bytes, value, bytes_ret);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target,
                                             cl_uint *entries_ret, const cl_icd_dispatch **layer_ret)
 {
-    if (!target || !entries_ret || !layer_ret || entries < sizeof ours / sizeof(void *))
+    if (!target || !entries_ret || !layer_ret || entries < sizeof guise_ours / sizeof(void *))
         return CL_INVALID_VALUE;
-    below = target;
-    ours = *target;
-    ours.clGetDeviceInfo = device_info;
-    ours.clGetDeviceIDs = device_ids;
-    *entries_ret = sizeof ours / sizeof(void *);
-    *layer_ret = &ours;
+    guise_below = target;
+    guise_ours = *target;
+    cards_hook(&guise_ours);
+    manners_hook(&guise_ours);
+    unhooked = guise_ours;
+    guise_ours.clGetDeviceInfo = device_info;
+    guise_ours.clGetDeviceIDs = device_ids;
+    *entries_ret = sizeof guise_ours / sizeof(void *);
+    *layer_ret = &guise_ours;
     return CL_SUCCESS;
 }

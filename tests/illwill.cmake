@@ -1,0 +1,58 @@
+# illwill.cmake - the layer `guise` (tests/fault/guise.h), which makes the devices at hand look and
+# behave like cards that are not here, and the tests that run behind it, label guise.
+include(CheckIncludeFile)
+set(CMAKE_REQUIRED_INCLUDES ${OpenCL_INCLUDE_DIRS})
+check_include_file(CL/cl_layer.h MOTLEY_HAVE_LAYERS)
+unset(CMAKE_REQUIRED_INCLUDES)
+
+if(MOTLEY_HAVE_LAYERS)
+    set(fault ${CMAKE_CURRENT_SOURCE_DIR}/fault)
+    add_library(guise MODULE ${fault}/guise.c ${fault}/cards.c ${fault}/manners.c ${fault}/ulp.c)
+    target_include_directories(guise PRIVATE ${OpenCL_INCLUDE_DIRS} ${CMAKE_CURRENT_SOURCE_DIR})
+    target_compile_definitions(guise PRIVATE _POSIX_C_SOURCE=200809L)
+    target_link_libraries(guise PRIVATE motley_flags Threads::Threads)
+endif()
+
+# A test behind the layer: what its devices pretend to be, how they behave, and more variables.
+# CLBlast compiles for a minute for these cards on a CPU: the tests of profiles leave it out.
+function(guise_test name program cards manners)
+    set(layer "OPENCL_LAYERS=$<TARGET_FILE:guise>;MOTLEY_GUISE=${cards};MOTLEY_ILL_WILL=${manners}")
+    set(below "OCL_ICD_VENDORS=${MOTLEY_ICD_POCL};POCL_DEVICES=pthread pthread")
+    if(NOT TEST ${name})
+        add_test(NAME ${name} COMMAND ${program})
+    endif()
+    set_tests_properties(${name} PROPERTIES LABELS guise
+        ENVIRONMENT "${below};${layer};MOTLEY_GEMM=tile;${ARGN}")
+endfunction()
+
+if(TARGET guise AND MOTLEY_HAVE_POCL)
+    guise_test(test_guise test_guise "rx7900,rx7900@rusticl" "")
+
+    # Each card with every liberty that its driver may take.
+    set(discrete "nan,late=1,ulp")
+    set(integrated "nan,late=1,shadow,ulp")
+    set(things memory stage launch ops_activation ops_add ops_dense ops_dropout ops_gather ops_loss
+        ops_selftest ops_softmax update)
+    foreach(card rx7900 a770 rtx3060 uhd620 irisxe)
+        set(manners ${discrete})
+        if(card MATCHES "uhd620|irisxe")
+            set(manners ${integrated})
+        endif()
+        foreach(thing IN LISTS things)
+            guise_test(guise_${card}_${thing} test_${thing} ${card} "${manners}"
+                "MOTLEY_TEST_SMALL=1;MOTLEY_TEST_DEVICES=0")
+        endforeach()
+        guise_test(guise_${card}_cards test_cards "${card},${card}" "${manners}"
+            "MOTLEY_TEST_PAIR=0,1")
+    endforeach()
+
+    # Fleets of several vendors; one device slow, one that blocks.
+    guise_test(guise_fleet_amd_intel test_cards "rx7900,uhd620" "nan,late=0:1,shadow,ulp=0:1"
+        "MOTLEY_TEST_PAIR=0,1")
+    guise_test(guise_fleet_slow test_cards "rtx3060,a770" "slow=1:3,launch_us=20"
+        "MOTLEY_TEST_PAIR=0,1")
+    guise_test(guise_fleet_blocks test_cards "rtx3060,irisxe" "blocks=1:0,return_us=50"
+        "MOTLEY_TEST_PAIR=0,1")
+else()
+    set_tests_properties(test_guise PROPERTIES DISABLED ON)
+endif()
