@@ -287,8 +287,14 @@ static mot_status check_loss(const mot__engine *engine, const struct mot__sample
     return MOT_OK;
 }
 
-mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
-                               bool training, bool resident)
+mot_status mot__engine_release(mot__engine *engine, bool training)
+{
+    engine->prepared_rows[training] = 0;
+    return remember(engine, call_all(engine, mot__job_release, &training, sizeof training));
+}
+
+static mot_status prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
+                          bool training, bool resident)
 {
     struct mot__job_prepare payload = {samples, 0, training, resident};
     mot_status status = MOT_OK;
@@ -312,6 +318,17 @@ mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *s
     engine->prepared_rows[training] = rows;
 done:
     return status;
+}
+
+mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
+                               bool training, bool resident)
+{
+    mot_status status = prepare(engine, samples, rows, training, resident);
+
+    if (status != MOT_NO_MEMORY || !training || !engine->prepared_rows[false])
+        return status;
+    status = mot__engine_release(engine, false); /* training goes first */
+    return status != MOT_OK ? status : prepare(engine, samples, rows, training, resident);
 }
 
 static mot_status prepare_for(mot__engine *engine, const mot_batch *batch, bool training)

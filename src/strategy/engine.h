@@ -30,6 +30,8 @@ mot_status mot__engine_check(const mot__engine *engine, const struct mot__sample
  * needed. */
 mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
                                bool training, bool resident);
+/* Give back what inference or training was made ready with; the next use makes it anew. */
+mot_status mot__engine_release(mot__engine *engine, bool training);
 
 /* Queue one step; takes the batch. */
 mot_status mot__engine_step(mot__engine *engine, mot_batch *batch);

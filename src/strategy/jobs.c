@@ -47,6 +47,13 @@ mot_status mot__job_prepare(mot__lane *lane, void *user, void *payload)
     return mot__replica_prepare(user, job->samples, job->rows, job->training, job->resident);
 }
 
+mot_status mot__job_release(mot__lane *lane, void *user, void *payload)
+{
+    (void)lane;
+    mot__replica_release(user, *(const bool *)payload);
+    return MOT_OK;
+}
+
 static mot_status step(mot_replica *replica, const struct mot__job_shard *job)
 {
     mot_status status = MOT_OK;

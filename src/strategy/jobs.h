@@ -29,9 +29,10 @@ mot_status mot__job_open(mot__lane *lane, void *user, void *payload); /* const f
 mot_status mot__job_close(mot__lane *lane, void *user, void *payload);
 mot_status mot__job_speed(mot__lane *lane, void *user, void *payload); /* user: double * */
 mot_status mot__job_prepare(mot__lane *lane, void *user,
-                            void *payload);                           /* struct mot__job_prepare */
-mot_status mot__job_step(mot__lane *lane, void *user, void *payload); /* struct mot__job_shard */
-mot_status mot__job_run(mot__lane *lane, void *user, void *payload);  /* struct mot__job_shard */
+                            void *payload); /* struct mot__job_prepare */
+mot_status mot__job_release(mot__lane *lane, void *user, void *payload); /* bool training */
+mot_status mot__job_step(mot__lane *lane, void *user, void *payload);    /* struct mot__job_shard */
+mot_status mot__job_run(mot__lane *lane, void *user, void *payload);     /* struct mot__job_shard */
 /* The user's function asked to stop or called wrongly: no device failed, the replica is whole. */
 bool mot__job_run_refused(mot_status status);
 mot_status mot__job_drop(mot__lane *lane, void *user, void *payload); /* what was not applied yet */

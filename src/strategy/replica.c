@@ -270,11 +270,19 @@ mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples 
 done:
     if (status != MOT_NO_MEMORY)
         return status;
+    mot__replica_release(replica, training);
+    return too_many_rows(replica, samples, rows, training);
+}
+
+void mot__replica_release(mot_replica *replica, bool training)
+{
+    mot__plan **plan = training ? &replica->train : &replica->infer;
+    mot__feed **feed = training ? &replica->train_feed : &replica->infer_feed;
+
     mot__plan_close(*plan);
     mot__feed_close(*feed);
     *plan = NULL;
     *feed = NULL;
-    return too_many_rows(replica, samples, rows, training);
 }
 
 /* ---- the parts of a step ---- */

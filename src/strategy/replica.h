@@ -70,6 +70,8 @@ void mot__replica_close(mot_replica *replica);
 mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples *samples,
                                 size_t rows, bool training, bool resident);
 
+void mot__replica_release(mot_replica *replica, bool training); /* plan and feed of that mode */
+
 mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_t begin,
                              size_t rows, uint64_t number);
 mot_status mot__replica_forward(mot_replica *replica);

@@ -7,15 +7,31 @@
 
 #define ROWS 1024 /* of one batch, where memory allows */
 
+/* Fewer rows until they fit. */
+static mot_status prepare_some(mot_trainer *trainer, const struct mot__samples *samples,
+                               size_t *rows)
+{
+    mot_status status;
+
+    *rows = mot__size_min(ROWS, samples->count);
+    do
+        status = mot__engine_prepare(trainer->engine, samples, *rows, false, false);
+    while (status == MOT_NO_MEMORY && (*rows /= 2) > 0);
+    return status;
+}
+
 mot_status mot__trainer_ready_to_read(mot_trainer *trainer, mot_data *data)
 {
     const struct mot__samples *samples = mot__data_samples(data);
-    size_t rows = mot__size_min(ROWS, samples->count);
     mot_status status;
+    size_t rows;
 
-    do
-        status = mot__engine_prepare(trainer->engine, samples, rows, false, false);
-    while (status == MOT_NO_MEMORY && (rows /= 2) > 0);
+    status = prepare_some(trainer, samples, &rows);
+    if (status == MOT_NO_MEMORY) { /* training holds all of it, and can make its part anew */
+        status = mot__engine_release(trainer->engine, true);
+        if (status == MOT_OK)
+            status = prepare_some(trainer, samples, &rows);
+    }
     if (status == MOT_OK)
         status = mot_data_rewind(data, 0);
     if (status == MOT_OK)
