@@ -83,6 +83,8 @@ static void gather_facts(mot__device *device, const struct mot__pick *pick,
     if (options->memory_bytes)
         facts->memory_limit = options->memory_bytes;
     facts->largest_bytes = (size_t)info->largest_bytes;
+    if (options->largest_bytes)
+        facts->largest_bytes = mot__size_min(facts->largest_bytes, options->largest_bytes);
     facts->staging = options->staging;
     if (facts->staging == MOT__STAGING_AUTO)
         facts->staging = info->unified ? MOT__STAGING_MAP : MOT__STAGING_COPY;

@@ -29,6 +29,7 @@ enum mot__staging { MOT__STAGING_AUTO, MOT__STAGING_MAP, MOT__STAGING_COPY };
 
 struct mot__device_options {
     size_t memory_bytes;   /* limit of the pool; 0: nine tenths of the device's memory */
+    size_t largest_bytes;  /* of one allocation, if the device says more; 0: what it says */
     const char *cache_dir; /* "" keeps nothing on disk */
     enum mot_device_class device_class; /* AUTO: by what the device is */
     enum mot__gemm_kind gemm;

@@ -63,8 +63,14 @@ static mot_status read_options(const struct mot_fleet_config *config,
                                         {"tile", MOT__GEMM_TILE_CPU}}; /* the class's own tile */
     const char *profile = getenv("MOTLEY_PROFILE");
     int class = (int)config->device_class, gemm = MOT__GEMM_AUTO, staging = MOT__STAGING_AUTO;
+    const char *largest = getenv("MOTLEY_LARGEST"); /* a driver may promise more than it holds */
+    uint64_t largest_bytes = 0;
     mot_status status = MOT_OK;
 
+    if (largest && (!mot__text_bytes(largest, &largest_bytes) || largest_bytes == 0))
+        return mot__fail(MOT_BAD_ARG, "MOTLEY_LARGEST \"%s\": expected bytes, like 512M or 4G",
+                         largest);
+    out->largest_bytes = (size_t)largest_bytes;
     if (class == MOT_CLASS_AUTO)
         MOT_TRY(read_word("MOTLEY_CLASS", getenv("MOTLEY_CLASS"), classes, MOT__COUNT(classes),
                           &class));

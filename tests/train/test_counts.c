@@ -1,0 +1,140 @@
+/* test_counts.c - what one step costs, exactly: launches, waits, transfers and bytes of the
+ * presets, alone and mirrored. Times are noise on a busy machine; counts are not. A step that grows
+ * dearer fails here; one that grows cheaper lowers the table. */
+#include "support/train.h"
+
+#include <motley/bench.h>
+
+#define WARM 12 /* steps: more than are queued ahead, so that waits have begun */
+#define STEPS 10
+#define BATCH 32
+
+static const struct row {
+    const char *net, *devices, *staging;
+    bool resident;
+    struct mot_counts step; /* of lane 0: in the order of mot_counts */
+} rows[] = {
+    /* launches, waits, uploads, downloads, bytes up, bytes down; then: none allocated or compiled
+     */
+    {"mlp10", "0", "map", true, {12, 2, 1, 0, 128, 0, 0, 0, 0}},
+    {"mlp64", "0", "map", true, {12, 2, 1, 0, 128, 0, 0, 0, 0}},
+    {"mlp512", "0", "map", true, {16, 2, 1, 0, 128, 0, 0, 0, 0}},
+    {"mlp64", "0", "map", false, {12, 2, 1, 0, 25216, 0, 0, 0, 0}},
+    {"mlp64", "0", "copy", true, {12, 2, 1, 0, 128, 0, 0, 0, 0}},
+    {"mlp10", "0,0", "map", true, {12, 3, 2, 1, 32064, 32000, 0, 0, 0}},
+    {"mlp64", "0,0", "map", true, {12, 3, 2, 1, 203712, 203648, 0, 0, 0}},
+    {"mlp512", "0,0", "map", true, {16, 3, 2, 1, 2678976, 2678912, 0, 0, 0}},
+    {"mlp64", "0,0", "copy", true, {12, 3, 2, 1, 203712, 203648, 0, 0, 0}},
+};
+
+static void measure(const struct row *row, struct mot_counts *out)
+{
+    struct mot_trainer_config config = train_config();
+    struct mot_fit_config fit = mot_fit_config_default();
+    struct train_run run = {.fleet = train_fleet(row->devices)};
+
+    assert_ok(mot_data_digits(1, BATCH * STEPS, &run.data));
+    assert_ok(mot_data_batch(run.data, BATCH));
+    assert_ok(mot_model_open(&run.net));
+    assert_ok(mot_model_input(run.net, mot_data_shape(run.data)));
+    assert_ok(mot_model_text(run.net, row->net));
+    assert_ok(mot_trainer_open(run.fleet, run.net, &config, &run.trainer));
+    fit.batch = BATCH;
+    fit.resident = row->resident;
+    assert_ok(mot_fit(run.trainer, run.data, NULL, &fit, NULL));
+    train_steps(&run, WARM);
+    assert_ok(mot_bench_counts(run.fleet, 0, out)); /* starts anew */
+    train_steps(&run, STEPS);
+    assert_ok(mot_bench_counts(run.fleet, 0, out));
+    train_close(&run);
+}
+
+struct field {
+    const char *name;
+    size_t offset;
+};
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(struct mot_counts, name)                                                   \
+    }
+static const struct field fields[] = {
+    FIELD(launches),    FIELD(waits),           FIELD(uploads),
+    FIELD(downloads),   FIELD(upload_bytes),    FIELD(download_bytes),
+    FIELD(allocations), FIELD(allocated_bytes), FIELD(compiles)};
+
+static uint64_t field_of(const struct mot_counts *counts, size_t f)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)counts + fields[f].offset, sizeof value);
+    return value;
+}
+
+static void a_step_costs_what_the_table_says(void **state)
+{
+    size_t wrong = 0;
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct mot_counts seen;
+
+        assert_int_equal(setenv("MOTLEY_STAGING", rows[r].staging, 1), 0);
+        measure(&rows[r], &seen);
+        for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+            const uint64_t want = field_of(&rows[r].step, f) * STEPS, got = field_of(&seen, f);
+
+            if (got == want)
+                continue;
+            wrong++;
+            print_error("%s on %s by %s%s: %g %s a step, the table says %llu\n", rows[r].net,
+                        rows[r].devices, rows[r].staging, rows[r].resident ? ", resident" : "",
+                        (double)got / STEPS, fields[f].name,
+                        (unsigned long long)field_of(&rows[r].step, f));
+        }
+    }
+    unsetenv("MOTLEY_STAGING");
+    assert_int_equal(wrong, 0);
+}
+
+/* Whatever the size of the batches, as long as a larger one came first. */
+static void a_step_allocates_and_compiles_nothing(void **state)
+{
+    static const char *const nets[] = {
+        "input 20, dense 24 gelu, dropout 0.25, dense 5 softmax",
+        "input 20, dense 20 tanh, mark a, dense 20 leaky_relu, add a, softmax, dense 5"};
+    struct train_set set = train_set_make(66, 20, 5, 1);
+    struct mot_trainer_config config = train_config();
+
+    (void)state;
+    config.optimizer.clip_norm = 1;
+    for (size_t n = 0; n < 4; n++) {
+        struct train_run run =
+            train_open(n / 2 ? "0,0,0" : "0", nets[n % 2], &config, train_data(&set, n % 2, 32));
+
+        struct mot_counts seen;
+
+        train_steps(&run, WARM);
+        for (size_t lane = 0; lane < mot_fleet_count(run.fleet); lane++)
+            assert_ok(mot_bench_counts(run.fleet, lane, &seen)); /* opening did both */
+        train_steps(&run, WARM);
+        for (size_t lane = 0; lane < mot_fleet_count(run.fleet); lane++) {
+            assert_ok(mot_bench_counts(run.fleet, lane, &seen));
+            assert_int_equal(seen.allocations, 0);
+            assert_int_equal(seen.allocated_bytes, 0);
+            assert_int_equal(seen.compiles, 0);
+            assert_true(seen.launches >= WARM);
+        }
+        train_close(&run);
+    }
+    train_set_clear(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_costs_what_the_table_says),
+        cmocka_unit_test(a_step_allocates_and_compiles_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
