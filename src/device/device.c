@@ -2,11 +2,13 @@
 #include "base/size.h"
 #include "base/sum.h"
 #include "device/internal.h"
+#include "device/quirks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define SCALAR_GROUP ((size_t)32)
 #define CACHE_FORMAT "1" /* of everything kept under the device's key */
 
 /* Cut the device into equal parts and keep one. */
@@ -79,6 +81,10 @@ static void gather_facts(mot__device *device, const struct mot__pick *pick,
     facts->max_group = info->max_group;
     facts->local_bytes = (size_t)info->local_bytes;
     facts->device_class = options->device_class ? options->device_class : info->device_class;
+    if (mot__quirk_has(info, MOT__QUIRK_SCALAR, NULL)) {
+        facts->max_group = mot__size_min(facts->max_group, SCALAR_GROUP);
+        facts->device_class = MOT_CLASS_GPU; /* whoever asks: the other class computes wrongly */
+    }
     facts->memory_limit = (size_t)(info->memory_bytes / 10 * 9 / pick->parts);
     if (options->memory_bytes)
         facts->memory_limit = options->memory_bytes;

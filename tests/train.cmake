@@ -1,0 +1,22 @@
+# train.cmake - training once more with other implementations of OpenCL and other kernels.
+function(train_again name program)
+    add_test(NAME ${name} COMMAND ${program})
+    set_tests_properties(${name} PROPERTIES LABELS train ENVIRONMENT "${ARGN}")
+endfunction()
+
+if(MOTLEY_HAVE_POCL AND MOTLEY_HAVE_RUSTICL)
+    set(all "OCL_ICD_VENDORS=${MOTLEY_ICD_ALL};RUSTICL_ENABLE=llvmpipe")
+    train_again(test_vendors_two test_vendors "${all};MOTLEY_TEST_DEVICES=name:pthread*,name:llvmpipe*"
+        "MOTLEY_TEST_PLATFORMS=2")
+    if(MOTLEY_HAVE_OCLGRIND)
+        train_again(test_vendors_three test_vendors "${all};MOTLEY_TEST_DEVICES=0,1,2"
+            "MOTLEY_TEST_PLATFORMS=3")
+    endif()
+endif()
+
+# Everything that is not about the cost of our own kernels.
+if(MOTLEY_HAVE_CLBLAST)
+    foreach(program test_mirrored test_gradients test_loop test_fit)
+        train_again(${program}_clblast ${program} "MOTLEY_GEMM=clblast")
+    endforeach()
+endif()
