@@ -6,8 +6,9 @@ endfunction()
 
 if(MOTLEY_HAVE_POCL AND MOTLEY_HAVE_RUSTICL)
     set(all "OCL_ICD_VENDORS=${MOTLEY_ICD_ALL};RUSTICL_ENABLE=llvmpipe")
-    train_again(test_vendors_two test_vendors "${all};MOTLEY_TEST_DEVICES=name:pthread*,name:llvmpipe*"
-        "MOTLEY_TEST_PLATFORMS=2")
+    train_again(test_vendors_two test_vendors "${all}"
+        "MOTLEY_TEST_DEVICES=name:pthread*,name:llvmpipe*"
+        "MOTLEY_TEST_PLATFORMS=2;MOTLEY_TEST_SMALL=1")
     if(MOTLEY_HAVE_OCLGRIND)
         train_again(test_vendors_three test_vendors "${all};MOTLEY_TEST_DEVICES=0,1,2"
             "MOTLEY_TEST_PLATFORMS=3")

@@ -165,11 +165,11 @@ static void events_come_in_order_and_history_has_a_row_for_each_epoch(void **sta
     assert_true(told.share[0] == 10 && told.share[1] == 10);
     assert_ok(mot_evaluate(run.trainer, test, &metrics));
     assert_true(metrics.loss == history.row[2].test_loss);
-    fit.progress_s = 1e-9; /* after each step */
+    fit.progress_s = 1e-9; /* after each step, and once more when all are done */
     fit.epochs = 1;
     told = (struct told){.count = 0};
     assert_ok(mot_fit(run.trainer, run.data, NULL, &fit, NULL));
-    assert_string_equal(told.order, "spppppEe");
+    assert_string_equal(told.order, "sppppppEe");
     assert_true(isnan(told.last.test_loss));
     mot_history_clear(&history);
     mot_data_close(test);
