@@ -10,7 +10,6 @@ static const struct {
     cl_int code;
     const char *text;
 } errors[] = {
-    {CL_DEVICE_NOT_FOUND, "device not found"},
     {CL_DEVICE_NOT_AVAILABLE, "device not available"},
     {CL_COMPILER_NOT_AVAILABLE, "no compiler"},
     {CL_MEM_OBJECT_ALLOCATION_FAILURE, "out of device memory"},
@@ -51,6 +50,11 @@ const char *mot__cl_text(cl_int error)
     return "driver error";
 }
 
+bool mot__cl_loss(cl_int error)
+{
+    return error == CL_OUT_OF_RESOURCES || error == CL_DEVICE_NOT_AVAILABLE;
+}
+
 mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, ...)
 {
     char what[256];
@@ -62,7 +66,7 @@ mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, .
     va_end(list);
     if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_HOST_MEMORY)
         status = MOT_NO_MEMORY;
-    if (error == CL_OUT_OF_RESOURCES || error == CL_DEVICE_NOT_AVAILABLE) {
+    if (mot__cl_loss(error)) {
         status = MOT_DEVICE_LOST; /* later calls may hang: nobody calls it again */
         device->lost = true;
     }
@@ -138,8 +142,9 @@ static mot_status settle_one(mot__device *device)
                            NULL);
     if (!error && state > CL_COMPLETE) {
         error = clWaitForEvents(1, &command->event);
-        clGetEventInfo(command->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
-                       NULL);
+        if (!mot__cl_loss(error))
+            clGetEventInfo(command->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
+                           NULL);
     }
     if (state < 0)
         status = mot__cl_fail(device, state, "%s failed on the device", command->what);
@@ -210,14 +215,17 @@ mot_status mot__device_reached(mot__device *device, uint64_t mark)
 {
     mot_status status = mot__device_alive(device), one;
     struct mot__story first = {MOT_OK, ""};
+    cl_int error;
     uint64_t newest = mark > device->settled ? mark - 1 : device->settled;
 
     if (status != MOT_OK || mark <= device->settled)
         return status;
     /* One wait for the newest: the compute queue is in order, so the rest have ended or are
      * transfers. */
-    clWaitForEvents(1, &device->pending[newest % MOT__PENDING].event);
+    error = clWaitForEvents(1, &device->pending[newest % MOT__PENDING].event);
     device->counts.waits++;
+    if (mot__cl_loss(error))
+        return mot__cl_fail(device, error, "waiting");
     while (device->settled < mark && !device->lost) {
         one = settle_one(device);
         if (status == MOT_OK)

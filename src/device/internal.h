@@ -78,6 +78,7 @@ struct mot__device {
 mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, ...)
     MOT__PRINTF(3, 4);
 const char *mot__cl_text(cl_int error);
+bool mot__cl_loss(cl_int error); /* the device is lost: nobody calls it again */
 /* Every function that would call the driver asks first: a lost device is not called again. */
 mot_status mot__device_alive(const mot__device *device);
 

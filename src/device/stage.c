@@ -104,37 +104,46 @@ static void set_event(cl_event *place, cl_event event)
         clRetainEvent(event);
 }
 
-static void close_slots(mot__stage *stage, bool mapped)
+/* Closing tells nobody, but a loss seen here ends it: nothing more is called. */
+static bool lost_by(mot__device *device, cl_int error)
 {
-    size_t i;
+    device->lost = device->lost || mot__cl_loss(error);
+    return device->lost;
+}
 
-    for (i = 0; i < MOT__STAGE_SLOTS; i++) {
-        if (mapped && stage->slot[i].mapped)
-            clEnqueueUnmapMemObject(stage->device->compute, stage->buffer->mem,
-                                    (char *)stage->host + stage->slot[i].begin, 0, NULL, NULL);
-        set_event(&stage->slot[i].event, NULL);
-    }
+/* Give everything back to the device and wait until it has it. False: it was lost. */
+static bool settle(mot__stage *stage)
+{
+    mot__device *device = stage->device;
+    struct slot *slot;
+
+    if (lost_by(device, clFinish(device->compute)))
+        return false;
+    for (slot = stage->slot; slot < stage->slot + MOT__STAGE_SLOTS; slot++)
+        if (slot->mapped && lost_by(device, clEnqueueUnmapMemObject(
+                                                device->compute, stage->buffer->mem,
+                                                (char *)stage->host + slot->begin, 0, NULL, NULL)))
+            return false;
+    if (stage->pinned && stage->host &&
+        lost_by(device, clEnqueueUnmapMemObject(device->compute, stage->pinned, stage->host, 0,
+                                                NULL, NULL)))
+        return false;
+    return !lost_by(device, clFinish(device->compute)) && !lost_by(device, clFinish(device->up)) &&
+           !lost_by(device, clFinish(device->down));
 }
 
 void mot__stage_close(mot__stage *stage)
 {
     mot__device *device;
-    bool mapped;
+    size_t i;
 
     if (!stage)
         return;
     device = stage->device;
-    if (device->lost)
+    if (device->lost || !settle(stage))
         return; /* leaked on purpose: a lost device may hang in any call */
-    mapped = device->facts.staging == MOT__STAGING_MAP;
-    clFinish(device->compute);
-    if (stage->buffer)
-        close_slots(stage, mapped);
-    if (stage->pinned && stage->host)
-        clEnqueueUnmapMemObject(device->compute, stage->pinned, stage->host, 0, NULL, NULL);
-    clFinish(device->compute);
-    clFinish(device->up);
-    clFinish(device->down);
+    for (i = 0; i < MOT__STAGE_SLOTS; i++)
+        set_event(&stage->slot[i].event, NULL);
     set_event(&stage->last_use, NULL);
     set_event(&stage->sent, NULL);
     if (stage->pinned)
@@ -144,7 +153,7 @@ void mot__stage_close(mot__stage *stage)
         clReleaseMemObject(stage->buffer->mem);
         free(stage->buffer);
     }
-    if (mapped)
+    if (device->facts.staging == MOT__STAGING_MAP)
         free(stage->host);
     free(stage);
 }
@@ -366,6 +375,6 @@ mot_status mot__stage_wait(mot__stage *stage, size_t at)
     if (!error)
         return MOT_OK;
     /* A command before it may have failed: its story says more than "waiting failed". */
-    status = mot__device_finish(stage->device);
+    status = mot__cl_loss(error) ? MOT_OK : mot__device_finish(stage->device);
     return status != MOT_OK ? status : mot__cl_fail(stage->device, error, "waiting for a transfer");
 }
