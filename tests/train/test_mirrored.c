@@ -150,6 +150,35 @@ static void rows_are_dealt_as_promised(void **state)
     }
 }
 
+/* Of 11 rows by 6, 6, 2 the last replica takes 1, of the 10 that are left 2. */
+static void a_smaller_batch_may_give_a_replica_more_rows(void **state)
+{
+    struct train_set set = train_set_make(21, 20, 5, 1);
+    struct mot_trainer_config config = train_config();
+    struct train_run one = train_open("0", NET, &config, train_data(&set, false, 11)), many;
+    size_t share[3];
+    float *a, *b;
+
+    (void)state;
+    config.shares = "6,6,2";
+    many = train_open("0,0,0", NET, &config, train_data(&set, false, 11));
+    assert_ok(mot_trainer_split(many.trainer, 11, share));
+    assert_int_equal(share[2], 1);
+    assert_ok(mot_trainer_split(many.trainer, 10, share));
+    assert_int_equal(share[2], 2);
+    train_steps(&one, 20);
+    train_steps(&many, 20);
+    a = train_get(&one, 0);
+    b = train_get(&many, 0);
+    check_close("parameters", b, a, train_numbers(&one), 0, 1e-4);
+    train_copies_agree(&many);
+    free(a);
+    free(b);
+    train_close(&one);
+    train_close(&many);
+    train_set_clear(&set);
+}
+
 /* 100 samples in batches of 16 over two replicas: 7 steps, the last with 2 rows each. */
 static void an_epoch_ends_with_what_is_left(void **state)
 {
@@ -214,6 +243,7 @@ int main(void)
         cmocka_unit_test(any_lanes_and_shares_learn_what_one_learns),
         cmocka_unit_test(the_first_values_are_the_same_on_any_number_of_lanes),
         cmocka_unit_test(rows_are_dealt_as_promised),
+        cmocka_unit_test(a_smaller_batch_may_give_a_replica_more_rows),
         cmocka_unit_test(an_epoch_ends_with_what_is_left),
         cmocka_unit_test(shares_that_do_not_fit_the_fleet_get_a_sentence),
     };

@@ -66,6 +66,28 @@ static void every_row_is_dealt_once(void **state)
     }
 }
 
+/* 6, 6, 2: the last takes 1 of 11 rows but 2 of 10; room must be made for both. */
+static void no_smaller_batch_passes_the_most(void **state)
+{
+    const double weights[][3] = {{6, 6, 2}, {1, 1, 1}, {5, 0, 2}, {0.1, 0.2, 0.7}};
+    size_t most[3], share[3];
+
+    (void)state;
+    for (size_t w = 0; w < 4; w++)
+        for (size_t rows = 0; rows < 40; rows++) {
+            mot__shares_most(rows, weights[w], 3, most);
+            for (size_t fewer = 0; fewer <= rows; fewer++) {
+                mot__shares_split(fewer, weights[w], 3, share);
+                for (size_t i = 0; i < 3; i++)
+                    if (share[i] > most[i])
+                        fail_msg("weights %zu: %zu of %zu rows, at most %zu of %zu", w, share[i],
+                                 fewer, most[i], rows);
+            }
+        }
+    mot__shares_most(128, weights[1], 2, most);
+    assert_true(most[0] == 64 && most[1] == 64); /* and no more than that */
+}
+
 static void texts_are_read_or_get_a_sentence(void **state)
 {
     static const struct {
@@ -125,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_follow_the_weights),
         cmocka_unit_test(every_row_is_dealt_once),
+        cmocka_unit_test(no_smaller_batch_passes_the_most),
         cmocka_unit_test(texts_are_read_or_get_a_sentence),
         cmocka_unit_test(noise_in_the_speeds_moves_no_row),
     };
