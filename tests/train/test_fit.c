@@ -201,6 +201,14 @@ static void a_callback_can_stop_and_keeps_what_was_learned(void **state)
     assert_story(mot_fit(run.trainer, run.data, NULL, &fit, NULL), MOT_STOPPED, "stopped");
     later = train_get(&run, 0);
     check_bits("parameters", later, stopped, train_numbers(&run));
+    told = (struct told){.stop_after = 3}; /* in the middle of an epoch, which then has no row */
+    fit.progress_s = 1e-9;
+    fit.batch = 20;
+    assert_story(mot_fit(run.trainer, run.data, NULL, &fit, &history), MOT_STOPPED,
+                 "stopped by the callback in epoch 1 of 5");
+    assert_string_equal(told.order, "sppe");
+    assert_int_equal(told.last.step, 2);
+    assert_int_equal(history.count, 1);
     free(start);
     free(stopped);
     free(later);

@@ -342,7 +342,7 @@ static void a_callback_that_fails_leaves_the_trainer_whole(void **state)
                 {output_late, MOT_BAD_STATE, "mot_replica_forward"},
                 {bad_scale, MOT_BAD_ARG, "not a finite number"},
                 {refuse, MOT_STOPPED, "the callback of replica 1 returned 42"}};
-    struct train_set set = train_set_make(8, 6, 4, 2);
+    struct train_set set = train_set_make(24, 6, 4, 2);
     struct mot_trainer_config config = train_config();
     const char *net = "input 6, dense 5 tanh, dense 4";
     struct train_run good = train_open("0,0", net, &config, train_data(&set, false, 8));
@@ -355,6 +355,7 @@ static void a_callback_that_fails_leaves_the_trainer_whole(void **state)
         assert_story(mot_trainer_run(run.trainer, train_batch(run.data), rows[i].fn, NULL),
                      rows[i].status, rows[i].words);
         train_steps(&run, 1); /* what the failed run had added is gone */
+        mot_batch_close(train_batch(good.data));
         train_steps(&good, 1);
     }
     a = train_get(&run, 0);

@@ -253,6 +253,12 @@ static mot_fleet *small_fleet(const char *memory)
     return fleet;
 }
 
+static void rebatch(mot_data *data, size_t rows)
+{
+    assert_ok(mot_data_rewind(data, 0));
+    assert_ok(mot_data_batch(data, rows));
+}
+
 static void too_little_memory_is_told_with_what_would_fit(void **state)
 {
     struct train_set set = train_set_make(4000, 12, 4, 3);
@@ -267,27 +273,22 @@ static void too_little_memory_is_told_with_what_would_fit(void **state)
 
     (void)state;
     assert_ok(mot_trainer_open(run.fleet, run.net, &config, &run.trainer));
-    train_close(&(struct train_run){.data = run.data});
-    run.data = train_data(&set, false, 8);
+    rebatch(run.data, 8);
     train_steps(&run, 1); /* small batches do */
-    mot_data_close(run.data);
-    run.data = train_data(&set, false, 4000);
+    rebatch(run.data, 4000);
     assert_story(mot_trainer_step(run.trainer, train_batch(run.data)), MOT_NO_MEMORY,
                  "free of the limit of 307200");
     found = strstr(mot_error(), "; ");
     assert_non_null(found);
     assert_int_equal(sscanf(found + 2, "%zu rows would fit", &fits), 1);
     assert_in_range(fits, 9, 3999);
-    mot_data_close(run.data);
-    run.data = train_data(&set, false, fits + 1); /* one more does not fit: the figure is exact */
+    rebatch(run.data, fits + 1); /* one more does not fit: the figure is exact */
     assert_story(mot_trainer_step(run.trainer, train_batch(run.data)), MOT_NO_MEMORY, "would fit");
-    mot_data_close(run.data);
-    run.data = train_data(&set, false, fits); /* what was promised */
-    train_steps(&run, 2);
-    assert_int_equal(train_metrics(&run).steps, 3);
-    mot_data_close(run.data);
-    run.data = train_data(&set, false, 8); /* and smaller ones, after failures */
+    rebatch(run.data, 8); /* smaller ones do, after failures */
     train_steps(&run, 1);
+    rebatch(run.data, fits); /* what was promised */
+    train_steps(&run, 2);
+    assert_int_equal(train_metrics(&run).steps, 4);
     assert_ok(mot_evaluate(run.trainer, run.data, &metrics)); /* takes batches that fit */
     assert_int_equal(metrics.count, 4000);
     huge = train_net("input 12, dense 4000 relu, dense 4");
