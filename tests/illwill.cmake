@@ -44,6 +44,9 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         endforeach()
         guise_test(guise_${card}_cards test_cards "${card},${card}" "${manners}"
             "MOTLEY_TEST_PAIR=0,1")
+        foreach(thing loop mirrored repeat)
+            guise_test(guise_${card}_${thing} test_${thing} ${card} "${manners}")
+        endforeach()
     endforeach()
 
     # Fleets of several vendors; one device slow, one that blocks.

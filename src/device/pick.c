@@ -69,7 +69,7 @@ static mot_status unmatched(const struct reader *reader, mot_status status, cons
     if (reader->inventory->count == 0 && status != MOT_BAD_ARG)
         return nothing(reader->inventory);
     list_devices(reader->inventory, list, sizeof list);
-    return mot__fail(status, "devices \"%.100s\": \"%.60s\" at character %zu %s; there are %s",
+    return mot__fail(status, "devices \"%.100s\": \"%.60s\" at character %zu %s; there are: %s",
                      reader->text, reader->term, reader->place, what, list);
 }
 

@@ -88,6 +88,18 @@ static inline mot_fleet *train_fleet(const char *devices)
     return fleet;
 }
 
+/* Whether this machine has what the device text asks for: a GPU cannot be cut into "0/2". */
+static inline bool train_can(const char *devices)
+{
+    mot_inventory *inventory = NULL;
+    bool can;
+
+    assert_ok(mot_inventory_open(NULL, &inventory));
+    can = !strchr(devices, '/') || mot_inventory_get(inventory, 0)->max_sub >= 2;
+    mot_inventory_close(inventory);
+    return can;
+}
+
 static inline mot_model *train_net(const char *text)
 {
     mot_model *net = NULL;

@@ -57,8 +57,11 @@ static void any_lanes_and_shares_learn_what_one_learns(void **state)
     (void)state;
     assert_true(one.loss[1] < 0.7 * one.loss[0]); /* it does learn */
     for (size_t f = 0; f < sizeof fleets / sizeof *fleets; f++) {
-        struct result many = learn(&fleets[f], MOT_STRATEGY_MIRRORED);
+        struct result many;
 
+        if (!train_can(fleets[f].devices))
+            continue;
+        many = learn(&fleets[f], MOT_STRATEGY_MIRRORED);
         snprintf(check_where(), CHECK_WHERE_BYTES, "%s shares %s", fleets[f].devices,
                  fleets[f].shares);
         check_close("parameters", many.parameters, one.parameters, numbers, 0, 1e-4);
@@ -81,6 +84,8 @@ static void the_first_values_are_the_same_on_any_number_of_lanes(void **state)
         struct train_run run;
         float *now;
 
+        if (!train_can(fleets[f].devices))
+            continue;
         config.shares = fleets[f].shares;
         run = train_open(fleets[f].devices, NET, &config, NULL);
         now = train_get(&run, 0);

@@ -46,9 +46,13 @@ static void the_same_seed_gives_the_same_bits(void **state)
 
     (void)state;
     for (size_t f = 0; f < sizeof fleets / sizeof *fleets; f++) {
-        float *first = learn(fleets[f], NET, 5, 30), *again = learn(fleets[f], NET, 5, 30);
-        float *other = learn(fleets[f], NET, 6, 30);
+        float *first, *again, *other;
 
+        if (!train_can(fleets[f]))
+            continue;
+        first = learn(fleets[f], NET, 5, 30);
+        again = learn(fleets[f], NET, 5, 30);
+        other = learn(fleets[f], NET, 6, 30);
         snprintf(check_where(), CHECK_WHERE_BYTES, "%s", fleets[f]);
         check_bits("the same seed", again, first, n);
         assert_memory_not_equal(other, first, n * sizeof *first);

@@ -196,7 +196,7 @@ static void an_empty_machine_opens_and_refuses_to_pick(void **state)
     check_refused(inventory, "0", MOT_NO_DEVICE, "no OpenCL device");
     check_refused(inventory, "0,", MOT_NO_DEVICE, "no OpenCL device");
     check_refused(inventory, "0/", MOT_BAD_ARG, "\"0/\" at character 1 is not an index");
-    check_refused(inventory, "gqu", MOT_BAD_ARG, "name:Arc*); there are none");
+    check_refused(inventory, "gqu", MOT_BAD_ARG, "name:Arc*); there are: none");
     assert_null(mot_inventory_get(inventory, 0));
     mot_inventory_close(inventory);
 }
@@ -355,7 +355,8 @@ static const struct {
 } wrong[] = {
     {"gqu", MOT_BAD_ARG,
      "devices \"gqu\": \"gqu\" at character 1 is no device (known: all, gpu, cpu, 0, 0/2, 0/2.1, "
-     "pci:03:00.0, name:Arc*); there are 0 (GPU at 03:00.0, AMD Radeon RX 6800 (radeonsi, navi21)"},
+     "pci:03:00.0, name:Arc*); there are: 0 (GPU at 03:00.0, AMD Radeon RX 6800 (radeonsi, "
+     "navi21)"},
     {"0,,1", MOT_BAD_ARG, "\"\" at character 3 is empty: a device is missing there"},
     {"0,1,", MOT_BAD_ARG, "at character 5 is empty"},
     {",0", MOT_BAD_ARG, "at character 1 is empty"},
@@ -372,7 +373,7 @@ static const struct {
     {"gpu/2", MOT_BAD_ARG, "\"gpu/2\" at character 1 is no device"},
     {"4/0", MOT_BAD_ARG, "cuts into a number of parts that makes no sense"},
     {"4/2.2", MOT_BAD_ARG, "names a part that is not there: parts count from 0"},
-    {"0,7", MOT_NO_DEVICE, "\"7\" at character 3 is the index of no device; there are 0 (GPU"},
+    {"0,7", MOT_NO_DEVICE, "\"7\" at character 3 is the index of no device; there are: 0 (GPU"},
     {"4/5", MOT_UNSUPPORTED, "cannot be had: device 4 can be cut into at most 4 parts; there are"},
     {"5/2", MOT_UNSUPPORTED, "cannot be had: device 5 cannot be cut"},
     {"pci:", MOT_BAD_ARG, "is not a PCI address such as pci:03:00.0"},
@@ -402,10 +403,10 @@ static void groups_that_are_empty_say_so(void **state)
 
     (void)state;
     check_refused(no_gpu, "gpu", MOT_NO_DEVICE,
-                  "\"gpu\" at character 1 finds no GPU; there are 0 (CPU, pthread-haswell)");
+                  "\"gpu\" at character 1 finds no GPU; there are: 0 (CPU, pthread-haswell)");
     check_refused(no_gpu, "cpu,gpu", MOT_NO_DEVICE, "\"gpu\" at character 5 finds no GPU");
     check_refused(no_cpu, "cpu", MOT_NO_DEVICE,
-                  "finds no CPU device; there are 0 (integrated GPU at 00:02.0, Intel(R) Iris(R)");
+                  "finds no CPU device; there are: 0 (integrated GPU at 00:02.0, Intel(R) Iris(R)");
     check_refused(toy, "all", MOT_NO_DEVICE, "finds nothing but simulators");
     mot_inventory_close(no_gpu);
     mot_inventory_close(no_cpu);
