@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -19,5 +20,11 @@ int main(int argc, char **argv)
         code == 0) /* a full disk must not look like success */
         code = fail(EXIT_FAILED, "the output could not be written%s%s", errno ? ": " : "",
                     errno ? strerror(errno) : "");
+    if (code == EXIT_FAILED || code == EXIT_NO_DEVICE) {
+        /* A device that was given up may still have its thread inside the driver, which the exit
+         * handlers would take down under it. */
+        fflush(NULL);
+        _exit(code);
+    }
     return code;
 }
