@@ -16,6 +16,7 @@
 
 #define BUCKET ((size_t)4 << 20) /* bytes, as in training where staging is by copy */
 #define ROUNDS_LEAST 5
+#define LIMIT_ROUNDS 20
 #define ROUNDS_MOST 400
 
 struct lane_result {
@@ -113,7 +114,7 @@ static mot_status measure_limits(struct side *side)
     size_t i;
 
     r->down_s = r->up_s = r->host_s = r->fixed_s = INFINITY;
-    for (i = 0; i < 5; i++) {
+    for (i = 0; i < LIMIT_ROUNDS; i++) {
         MOT_TRY(mot__group_barrier(group, side->rank));
         MOT_TRY(round_trip(side, NULL, &down_s, &up_s));
         MOT_TRY(mot__group_barrier(group, side->rank));
