@@ -1,5 +1,6 @@
 /* activation.cl - y = act(x), element by element, and its gradient.
- * Grid: one item per `each` elements, spare items leave. gelu is the exact form, x Phi(x): erfc keeps its tail. */
+ * Grid: one item per `each` elements, spare items leave. gelu is the exact form, x Phi(x): erfc
+ * keeps its tail. */
 
 /* Comparisons are so that a NaN stays one. */
 static vec act_value(const uint act, const float leaky, const vec x)
@@ -27,7 +28,8 @@ static vec gelu_slope(const vec x)
 }
 
 kernel void activation_forward(const uint n, const uint each, const uint act, const float leaky,
-        global const STORED *x, const uint x_at, global STORED *y, const uint y_at)              /* y may be x */
+                               global const STORED *x, const uint x_at, global STORED *y,
+                               const uint y_at) /* y may be x */
 {
     const size_t begin = get_global_id(0) * each, end = min(begin + each, (size_t)n);
 
@@ -37,8 +39,9 @@ kernel void activation_forward(const uint n, const uint each, const uint act, co
 
 /* from: the output y, for gelu the input x. dx may be dy. */
 kernel void activation_backward(const uint n, const uint each, const uint act, const float leaky,
-        global const STORED *from, const uint from_at, global const STORED *dy, const uint dy_at,
-        global STORED *dx, const uint dx_at)
+                                global const STORED *from, const uint from_at,
+                                global const STORED *dy, const uint dy_at, global STORED *dx,
+                                const uint dx_at)
 {
     const size_t begin = get_global_id(0) * each, end = min(begin + each, (size_t)n);
 

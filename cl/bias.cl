@@ -1,10 +1,12 @@
-/* bias.cl - from dy (rows, width) and the output y: dz = dy * act'(y) in place, and db = its sum over rows.
- * Grid: CPU one item per `each` columns, rows in order. GPU: groups of (columns, lanes); lane l adds rows l,
- * l + lanes, ... and a fixed tree adds the lanes. No atomics: the same grid gives the same bits. */
+/* bias.cl - from dy (rows, width) and the output y: dz = dy * act'(y) in place, and db = its sum
+ * over rows. Grid: CPU one item per `each` columns, rows in order. GPU: groups of (columns, lanes);
+ * lane l adds rows l, l + lanes, ... and a fixed tree adds the lanes. No atomics: the same grid
+ * gives the same bits. */
 #if CLASS_CPU
-kernel void bias_backward(const uint rows, const uint width, const uint each, const uint act, const float leaky,
-        const uint accumulate, global const STORED *y, const uint y_at, global STORED *dy, const uint dy_at,
-        global STORED *db, const uint db_at)
+kernel void bias_backward(const uint rows, const uint width, const uint each, const uint act,
+                          const float leaky, const uint accumulate, global const STORED *y,
+                          const uint y_at, global STORED *dy, const uint dy_at, global STORED *db,
+                          const uint db_at)
 {
     const size_t begin = get_global_id(0) * each, end = min(begin + each, (size_t)width);
 
@@ -27,9 +29,10 @@ kernel void bias_backward(const uint rows, const uint width, const uint each, co
     }
 }
 #else
-kernel void bias_backward(const uint rows, const uint width, const uint each, const uint act, const float leaky,
-        const uint accumulate, global const STORED *y, const uint y_at, global STORED *dy, const uint dy_at,
-        global STORED *db, const uint db_at, local float *scratch)
+kernel void bias_backward(const uint rows, const uint width, const uint each, const uint act,
+                          const float leaky, const uint accumulate, global const STORED *y,
+                          const uint y_at, global STORED *dy, const uint dy_at, global STORED *db,
+                          const uint db_at, local float *scratch)
 {
     const size_t j = get_global_id(0);
     const uint lane = get_local_id(1), lanes = get_local_size(1), columns = get_local_size(0);

@@ -1,5 +1,5 @@
-/* common.cl - goes in front of every kernel file. Baseline OpenCL C 1.2: no fp64, no subgroups, no float atomics.
- * Storage type: kernels read and write through LOAD and STORE and compute in float.
+/* common.cl - goes in front of every kernel file. Baseline OpenCL C 1.2: no fp64, no subgroups, no
+ * float atomics. Storage type: kernels read and write through LOAD and STORE and compute in float.
  * A device place is (pointer, offset in elements): kernels take both. */
 #ifndef STORED
 #define STORED float
@@ -15,8 +15,9 @@
 #error "CLASS_CPU must be 0 or 1"
 #endif
 
-/* ---- vec: what one item works on at a time. A CPU's item is fat and walks VEC elements a turn; a GPU's has one, and
- * the neighbours next door have the rest. A kernel written with vec suits both. ---- */
+/* ---- vec: what one item works on at a time. A CPU's item is fat and walks VEC elements a turn; a
+ * GPU's has one, and the neighbours next door have the rest. A kernel written with vec suits both.
+ * ---- */
 #if CLASS_CPU
 #define VEC 8
 typedef float8 vec;
@@ -65,7 +66,8 @@ static void store_part(global STORED *p, const size_t i, const size_t end, const
     STOREV(p, i, v);
 }
 
-/* In memory, which compilers see through; sums of .s0 to .s7 crash Oclgrind's look for uninitialised values. */
+/* In memory, which compilers see through; sums of .s0 to .s7 crash Oclgrind's look for
+ * uninitialised values. */
 static float vec_sum(const vec v)
 {
 #if CLASS_CPU
@@ -90,8 +92,8 @@ static float vec_max(const vec v)
 #endif
 }
 
-/* ---- a team: the items that share one row. Alone (size 1), or a whole group with TEAM floats of scratch; the tree
- * is fixed, so the same group size gives the same bits. ---- */
+/* ---- a team: the items that share one row. Alone (size 1), or a whole group with TEAM floats of
+ * scratch; the tree is fixed, so the same group size gives the same bits. ---- */
 #define TEAM 64
 
 struct team {
@@ -111,7 +113,8 @@ static float team_reduce(const struct team team, const float v, const bool large
         if (team.me < half_size) {
             const float other = team.scratch[team.me + half_size];
 
-            team.scratch[team.me] = largest ? fmax(team.scratch[team.me], other) : team.scratch[team.me] + other;
+            team.scratch[team.me] =
+                largest ? fmax(team.scratch[team.me], other) : team.scratch[team.me] + other;
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

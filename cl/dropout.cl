@@ -1,13 +1,17 @@
 /* dropout.cl - y = x * scale where a random number says keep, else 0; forward on x, backward on dy.
- * Element i has the number g = first + i in the whole batch; word g % 4 of Philox block g / 4 decides.
- * Grid: one item per `each` sets of VEC blocks, so the first and last sets may reach outside [0, n). */
-kernel void dropout_forward(const uint n, const uint each, const uint limit, const float scale, const uint seed_low,
-        const uint seed_high, const uint stream_low, const uint stream_high, const uint first_low,
-        const uint first_high, global const STORED *x, const uint x_at, global STORED *y, const uint y_at)
+ * Element i has the number g = first + i in the whole batch; word g % 4 of Philox block g / 4
+ * decides. Grid: one item per `each` sets of VEC blocks, so the first and last sets may reach
+ * outside [0, n). */
+kernel void dropout_forward(const uint n, const uint each, const uint limit, const float scale,
+                            const uint seed_low, const uint seed_high, const uint stream_low,
+                            const uint stream_high, const uint first_low, const uint first_high,
+                            global const STORED *x, const uint x_at, global STORED *y,
+                            const uint y_at)
 {
     const ulong seed = upsample(seed_high, seed_low), stream = upsample(stream_high, stream_low);
     const ulong first = upsample(first_high, first_low);
-    const uint skip = (uint)(first % 4); /* words of the first block that belong to earlier elements */
+    const uint skip =
+        (uint)(first % 4); /* words of the first block that belong to earlier elements */
     const size_t sets = ((size_t)n + skip + 4 * VEC - 1) / (4 * VEC);
     const size_t begin = get_global_id(0) * each, end = min(begin + each, sets);
 

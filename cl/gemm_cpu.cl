@@ -1,15 +1,16 @@
 /* gemm_cpu.cl - C = act(alpha * op(A) * op(B) + bias) or C += alpha * op(A) * op(B), row-major,
  * shaped for a CPU: a register tile, and packed panels that stay in its caches.
- * Grid: one work-item per group; group (x, y) computes the mb x nb block of C at (y mb, x nb). Its part of A and
- * a panel of B are copied to local memory, kc steps of k at a time, zeros beyond the edges, so that the innermost
- * loop has constant strides and no edge.
- * Defines: WIDTH, floats in a register (4, 8, 16); DEPTH, the most steps of k in one pass, a multiple of 16;
- * TRANS_A: A is stored (k, m); TRANS_B: B is stored (n, k). ROWS is known to device/gemm_tile.c too. */
+ * Grid: one work-item per group; group (x, y) computes the mb x nb block of C at (y mb, x nb). Its
+ * part of A and a panel of B are copied to local memory, kc steps of k at a time, zeros beyond the
+ * edges, so that the innermost loop has constant strides and no edge. Defines: WIDTH, floats in a
+ * register (4, 8, 16); DEPTH, the most steps of k in one pass, a multiple of 16; TRANS_A: A is
+ * stored (k, m); TRANS_B: B is stored (n, k). ROWS is known to device/gemm_tile.c too. */
 #if WIDTH == 16
 typedef float16 reg;
 #define LOAD_REG(p) vload16(0, p)
 #define STORE_REG(v, p) vstore16(v, 0, p)
-#define ROWS 8 /* 16 accumulators of 32 registers: enough to hide the latency, and it divides round batches */
+/* 16 accumulators of 32 registers: enough to hide the latency, and it divides round batches. */
+#define ROWS 8
 #define ROWS_LAST 4
 #elif WIDTH == 8
 typedef float8 reg;
@@ -29,8 +30,8 @@ typedef float4 reg;
 #define COLS (2 * WIDTH)
 #define A_PITCH (DEPTH + 16) /* never a power of two: rows must not share cache sets */
 
-/* A strip of rows is packed (rows, A_PITCH) as it lies, or (kc, rows) when A is transposed: plain copies either way,
- * and both take rows * A_PITCH floats at most. */
+/* A strip of rows is packed (rows, A_PITCH) as it lies, or (kc, rows) when A is transposed: plain
+ * copies either way, and both take rows * A_PITCH floats at most. */
 #if TRANS_A
 #define A_ROW(rows) 1
 #define A_STEP(rows) (rows)
@@ -39,29 +40,27 @@ typedef float4 reg;
 #define A_STEP(rows) 1
 #endif
 
-/* tile (rows, 2 registers) = strip (rows, kc) * panel (kc, regs registers). LOAD_REG where b[j] would do: clang gives
- * 512-bit registers only to functions that pass 512-bit values to or from a call. */
-#define TILE(name, rows, regs)                                                                                         \
-    static void name(const uint kc, local const float *a, local const reg *b, private reg *tile)                       \
-    {                                                                                                                  \
-        reg sum[rows][regs];                                                                                           \
-                                                                                                                       \
-        _Pragma("unroll")                                                                                              \
-        for (int i = 0; i < rows; i++)                                                                                 \
-            _Pragma("unroll")                                                                                          \
-            for (int j = 0; j < regs; j++)                                                                             \
-                sum[i][j] = (reg)(0.0f);                                                                               \
-        for (uint p = 0; p < kc; p++, a += A_STEP(rows), b += regs)                                                    \
-            _Pragma("unroll")                                                                                          \
-            for (int i = 0; i < rows; i++)                                                                             \
-                _Pragma("unroll")                                                                                      \
-                for (int j = 0; j < regs; j++)                                                                         \
-                    sum[i][j] += (reg)(a[i * A_ROW(rows)]) * LOAD_REG((local const float *)(b + j));                   \
-        _Pragma("unroll")                                                                                              \
-        for (int i = 0; i < rows; i++)                                                                                 \
-            _Pragma("unroll")                                                                                          \
-            for (int j = 0; j < regs; j++)                                                                             \
-                tile[2 * i + j] = sum[i][j];                                                                           \
+#define UNROLL _Pragma("unroll")
+
+/* tile (rows, 2 registers) = strip (rows, kc) * panel (kc, regs registers). LOAD_REG where b[j]
+ * would do: clang gives 512-bit registers only to functions that pass 512-bit values to or from a
+ * call. */
+#define TILE(name, rows, regs)                                                                     \
+    static void name(const uint kc, local const float *a, local const reg *b, reg *tile)           \
+    {                                                                                              \
+        reg sum[rows][regs];                                                                       \
+                                                                                                   \
+        UNROLL for (int i = 0; i < rows; i++)                                                      \
+            UNROLL for (int j = 0; j < regs; j++)                                                  \
+                sum[i][j] = (reg)(0.0f);                                                           \
+        for (uint p = 0; p < kc; p++, a += A_STEP(rows), b += regs)                                \
+            UNROLL for (int i = 0; i < rows; i++)                                                  \
+                UNROLL for (int j = 0; j < regs; j++)                                              \
+                    sum[i][j] += (reg)(a[i * A_ROW(rows)]) *                                       \
+                                 LOAD_REG((local const float *)(b + j));                           \
+        UNROLL for (int i = 0; i < rows; i++)                                                      \
+            UNROLL for (int j = 0; j < regs; j++)                                                  \
+                tile[2 * i + j] = sum[i][j];                                                       \
     }
 
 TILE(tile_wide, ROWS, 2)
@@ -87,8 +86,8 @@ static void copy(const uint count, global const STORED *from, local reg *to)
 }
 
 /* kc steps from p0 on of op(A)'s rows [i0, i0 + rows), into strips. */
-static void pack_a(const uint m, const uint k, const uint i0, const uint rows, const uint p0, const uint kc,
-        global const STORED *a, local float *to)
+static void pack_a(const uint m, const uint k, const uint i0, const uint rows, const uint p0,
+                   const uint kc, global const STORED *a, local float *to)
 {
     for (uint i = 0, w; i < rows; i += w, to += w * A_PITCH) {
         w = strip_rows(rows, i);
@@ -116,8 +115,10 @@ static void pack_a(const uint m, const uint k, const uint i0, const uint rows, c
 }
 
 #if TRANS_B
-/* to (WIDTH, regs) = WIDTH steps of WIDTH rows of B, transposed: the registers' perfect shuffle, log2(WIDTH) times. */
-static void pack_square(global const STORED *b, const uint k, const uint rows, const uint regs, local reg *to)
+/* to (WIDTH, regs) = WIDTH steps of WIDTH rows of B, transposed: the registers' perfect shuffle,
+ * log2(WIDTH) times. */
+static void pack_square(global const STORED *b, const uint k, const uint rows, const uint regs,
+                        local reg *to)
 {
     reg v[WIDTH], u[WIDTH];
 
@@ -144,8 +145,8 @@ static void pack_square(global const STORED *b, const uint k, const uint rows, c
 #endif
 
 /* Columns [j0, j0 + cols) of op(B), kc steps from p0 on, into to (kc, regs registers). */
-static void pack_b(const uint n, const uint k, const uint j0, const uint cols, const uint p0, const uint kc,
-        const uint regs, global const STORED *b, local reg *to)
+static void pack_b(const uint n, const uint k, const uint j0, const uint cols, const uint p0,
+                   const uint kc, const uint regs, global const STORED *b, local reg *to)
 {
 #if TRANS_B
     for (uint j = 0; j < regs; j++) {
@@ -157,7 +158,8 @@ static void pack_b(const uint n, const uint k, const uint j0, const uint cols, c
             pack_square(from + p, k, rows, regs, to + p * regs + j);
         for (; p < kc; p++)
             for (uint i = 0; i < WIDTH; i++)
-                ((local float *)(to + p * regs + j))[i] = i < rows ? LOAD(from, i * (size_t)k + p) : 0.0f;
+                ((local float *)(to + p * regs + j))[i] =
+                    i < rows ? LOAD(from, i * (size_t)k + p) : 0.0f;
     }
 #else
     for (uint p = 0; p < kc; p++, to += regs) {
@@ -174,11 +176,11 @@ struct finish { /* what follows the products */
 };
 
 /* The tile goes to rows x cols of C. */
-static void put_tile(const struct finish how, const uint rows, const uint cols, const uint n, private const reg *tile,
-        global const STORED *bias, global STORED *c)
+static void put_tile(const struct finish how, const uint rows, const uint cols, const uint n,
+                     const reg *tile, global const STORED *bias, global STORED *c)
 {
     for (uint i = 0; i < rows; i++, c += n) {
-        private const float *row = (private const float *)(tile + 2 * i);
+        const float *row = (const float *)(tile + 2 * i);
         uint j = 0;
 
         for (; j + WIDTH <= cols; j += WIDTH) {
@@ -206,8 +208,9 @@ static void put_tile(const struct finish how, const uint rows, const uint cols, 
 }
 
 /* One panel of B against every strip of A. */
-static void panel(const struct finish how, const uint rows, const uint cols, const uint n, const uint kc,
-        local const float *a, local const reg *b, global const STORED *bias, global STORED *c)
+static void panel(const struct finish how, const uint rows, const uint cols, const uint n,
+                  const uint kc, local const float *a, local const reg *b,
+                  global const STORED *bias, global STORED *c)
 {
     reg tile[2 * ROWS];
 
@@ -226,10 +229,12 @@ static void panel(const struct finish how, const uint rows, const uint cols, con
 }
 
 /* strips: (mb rounded up to whole strips, A_PITCH); columns: (DEPTH, COLS). */
-kernel void gemm_cpu(const uint m, const uint n, const uint k, const uint mb, const uint nb, const uint kc_most,
-        const float alpha, const uint accumulate, const uint act, const float leaky, const uint has_bias,
-        local reg *strips, local reg *columns, global const STORED *a, const uint a_at, global const STORED *b,
-        const uint b_at, global const STORED *bias, const uint bias_at, global STORED *c, const uint c_at)
+kernel void gemm_cpu(const uint m, const uint n, const uint k, const uint mb, const uint nb,
+                     const uint kc_most, const float alpha, const uint accumulate, const uint act,
+                     const float leaky, const uint has_bias, local reg *strips, local reg *columns,
+                     global const STORED *a, const uint a_at, global const STORED *b,
+                     const uint b_at, global const STORED *bias, const uint bias_at,
+                     global STORED *c, const uint c_at)
 {
     const uint i0 = get_global_id(1) * mb, j0 = get_global_id(0) * nb;
     const uint rows = min(mb, m - i0), j_end = min(j0 + nb, n);
@@ -248,7 +253,7 @@ kernel void gemm_cpu(const uint m, const uint n, const uint k, const uint mb, co
 
             pack_b(n, k, j, cols, p0, kc, cols > WIDTH ? 2 : 1, b + b_at, columns);
             panel(how, rows, cols, n, kc, (local const float *)strips, columns, bias + bias_at + j,
-                    c + c_at + i0 * (size_t)n + j);
+                  c + c_at + i0 * (size_t)n + j);
         }
         how.add = 1;
     }

@@ -1,6 +1,6 @@
 /* loss.cl - the loss of each row with its gradient, and the record of the step.
- * Grid of the rows: one item per `each` rows, or (_team, wide rows on GPUs) one group of TEAM items per row.
- * Every pass of an item touches the same columns, so dx may be x. */
+ * Grid of the rows: one item per `each` rows, or (_team, wide rows on GPUs) one group of TEAM items
+ * per row. Every pass of an item touches the same columns, so dx may be x. */
 #define KIND_LOGITS 0 /* numbers as in enum mot__loss_kind */
 #define KIND_PROBABILITIES 1
 #define KIND_SQUARES 2
@@ -41,7 +41,8 @@ static float2 row_tops(const struct row row)
     return (float2)(team_max(row.team, x), row.label == NO_LABEL ? team_max(row.team, t) : 1.0f);
 }
 
-/* 1 if the first of the largest outputs is the label or has the largest target; first is minus its column. */
+/* 1 if the first of the largest outputs is the label or has the largest target; first is minus its
+ * column. */
 static float row_correct(const struct row row, const vec first, const float top_target)
 {
     const float column = -team_max(row.team, first);
@@ -63,8 +64,8 @@ static vec minus_column(const vec x, const float top, const uint j)
 #endif
 }
 
-/* loss = sum t * (log sum exp(x - top) - (x - top)): nothing is subtracted that could cancel. dx holds the
- * exponentials between the two passes. */
+/* loss = sum t * (log sum exp(x - top) - (x - top)): nothing is subtracted that could cancel. dx
+ * holds the exponentials between the two passes. */
 static float2 logits_row(const struct row row)
 {
     const float2 top = row_tops(row);
@@ -152,9 +153,12 @@ static float2 loss_of_row(const struct row row)
 }
 
 /* Row r of the arguments that both kernels take. */
-#define ROW(r, team_)                                                                                               \
-    {team_, width, x + x_at + (r) * width, has_labels ? label_of(labels[labels_at + (r)]) : NO_LABEL,                \
-     targets + targets_at + (r) * width, scale, wants_dx, dx + dx_at + (r) * width}
+#define ROW(r, team_)                                                                              \
+    {                                                                                              \
+        team_, width, x + x_at + (r)*width,                                                        \
+            has_labels ? label_of(labels[labels_at + (r)]) : NO_LABEL,                             \
+            targets + targets_at + (r)*width, scale, wants_dx, dx + dx_at + (r)*width              \
+    }
 
 static int label_of(const uint label)
 {
@@ -162,9 +166,10 @@ static int label_of(const uint label)
 }
 
 kernel void loss_rows(const uint rows, const uint width, const uint each, const uint has_labels,
-        const uint wants_dx, const float scale, global const STORED *x, const uint x_at, global const uint *labels,
-        const uint labels_at, global const STORED *targets, const uint targets_at, global STORED *dx, const uint dx_at,
-        global float *out, const uint out_at)
+                      const uint wants_dx, const float scale, global const STORED *x,
+                      const uint x_at, global const uint *labels, const uint labels_at,
+                      global const STORED *targets, const uint targets_at, global STORED *dx,
+                      const uint dx_at, global float *out, const uint out_at)
 {
     const struct team alone = {0, 1, 0};
     const size_t begin = get_global_id(0) * each, end = min(begin + each, (size_t)rows);
@@ -177,10 +182,12 @@ kernel void loss_rows(const uint rows, const uint width, const uint each, const 
 }
 
 #if !CLASS_CPU
-kernel void loss_rows_team(const uint rows, const uint width, const uint each, const uint has_labels,
-        const uint wants_dx, const float scale, global const STORED *x, const uint x_at, global const uint *labels,
-        const uint labels_at, global const STORED *targets, const uint targets_at, global STORED *dx, const uint dx_at,
-        global float *out, const uint out_at)
+kernel void loss_rows_team(const uint rows, const uint width, const uint each,
+                           const uint has_labels, const uint wants_dx, const float scale,
+                           global const STORED *x, const uint x_at, global const uint *labels,
+                           const uint labels_at, global const STORED *targets,
+                           const uint targets_at, global STORED *dx, const uint dx_at,
+                           global float *out, const uint out_at)
 {
     local float scratch[TEAM];
     const struct team team = {get_local_id(0), TEAM, scratch};
@@ -193,12 +200,13 @@ kernel void loss_rows_team(const uint rows, const uint width, const uint each, c
 }
 #endif
 
-/* The record, by one group of any size: lane l of SUM_LANES adds rows l, l + SUM_LANES, ... in order, then a fixed
- * tree adds the lanes. Lanes are not items, so every device and group size adds in the same order. */
+/* The record, by one group of any size: lane l of SUM_LANES adds rows l, l + SUM_LANES, ... in
+ * order, then a fixed tree adds the lanes. Lanes are not items, so every device and group size adds
+ * in the same order. */
 #define SUM_LANES 128
 
-kernel void loss_record(const uint rows, const uint accumulate, global const float *row, const uint row_at,
-        global float *record, const uint record_at)
+kernel void loss_record(const uint rows, const uint accumulate, global const float *row,
+                        const uint row_at, global float *record, const uint record_at)
 {
     local float loss[SUM_LANES], correct[SUM_LANES], bad[SUM_LANES];
     const uint me = get_local_id(0), items = get_local_size(0);

@@ -1,14 +1,18 @@
 /* peak.cl - multiply-adds in registers and nothing else: what the arithmetic units can do at best.
- * Grid: one item per chain bundle. rounds passes of 8 chains of VEC lanes; the result is written so that nothing is dropped. */
+ * Grid: one item per chain bundle. rounds passes of 8 chains of VEC lanes; the result is written so
+ * that nothing is dropped. */
 #if CLASS_CPU
 typedef float16 wide;
-#define SUM(v) (v.s0 + v.s1 + v.s2 + v.s3 + v.s4 + v.s5 + v.s6 + v.s7 + v.s8 + v.s9 + v.sa + v.sb + v.sc + v.sd + v.se + v.sf)
+#define SUM(v)                                                                                     \
+    (v.s0 + v.s1 + v.s2 + v.s3 + v.s4 + v.s5 + v.s6 + v.s7 + v.s8 + v.s9 + v.sa + v.sb + v.sc +    \
+     v.sd + v.se + v.sf)
 #else
 typedef float4 wide;
 #define SUM(v) (v.s0 + v.s1 + v.s2 + v.s3)
 #endif
 
-kernel void peak(const uint rounds, const float a, const float b, global float *out, const uint out_at)
+kernel void peak(const uint rounds, const float a, const float b, global float *out,
+                 const uint out_at)
 {
     const size_t i = get_global_id(0);
     wide x0 = (wide)(1.0f), x1 = (wide)(1.1f), x2 = (wide)(1.2f), x3 = (wide)(1.3f);

@@ -355,11 +355,11 @@ kernel void update_momentum(const uint n, const float lr, const float decay, con
 }
 
 kernel void update_adam(const uint n, const float beta1, const float gain1, const float beta2,
-                        const float gain2, const float epsilon, const float decay,
-                        const uint how, global const float *restrict verdict_in,
-                        const uint verdict_at, global const float *restrict g, const uint g_at,
-                        global float *restrict p, const uint p_at, global float *restrict m,
-                        const uint m_at, global float *restrict v, const uint v_at)
+                        const float gain2, const float epsilon, const float decay, const uint how,
+                        global const float *restrict verdict_in, const uint verdict_at,
+                        global const float *restrict g, const uint g_at, global float *restrict p,
+                        const uint p_at, global float *restrict m, const uint m_at,
+                        global float *restrict v, const uint v_at)
 {
     const float scale = verdict_in[verdict_at + VERDICT_SCALE];
     const float rate = verdict_in[verdict_at + VERDICT_RATE];

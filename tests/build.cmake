@@ -8,6 +8,7 @@ function(motley_script_test name)
     set_tests_properties(${name} PROPERTIES LABELS unit)
 endfunction()
 
+motley_script_test(style style.sh ${PROJECT_SOURCE_DIR})
 motley_script_test(layers layers.sh ${PROJECT_SOURCE_DIR})
 motley_script_test(layers_proof layers.sh --prove ${PROJECT_BINARY_DIR}/layers)
 motley_script_test(setup_dry_run setup_dry_run.sh ${PROJECT_SOURCE_DIR}

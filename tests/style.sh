@@ -6,9 +6,8 @@ set -eu
 cd "$1"
 
 ours() {
-    find src include tests cl examples cmake CMakeLists.txt -type f \( -name '*.[ch]' \
-        -o -name '*.cpp' -o -name '*.cl' -o -name '*.sh' -o -name '*.cmake' -o -name '*.in' \
-        -o -name CMakeLists.txt \) 2>/dev/null | LC_ALL=C sort
+    find src include tests cl examples cmake -type f \( -name '*.[ch]' \
+        -o -name '*.cpp' -o -name '*.cl' -o -name '*.sh' \) 2>/dev/null | LC_ALL=C sort
 }
 
 failed=0

@@ -49,8 +49,10 @@ float mot__parameter_start(const struct mot__parameters *table, size_t p, uint64
                            size_t index)
 {
     static float (*const start[])(const struct mot__parameter *, uint64_t, uint64_t, uint64_t) = {
-        [MOT_INIT_HE] = start_he,         [MOT_INIT_GLOROT] = start_glorot,
-        [MOT_INIT_NORMAL] = start_normal, [MOT_INIT_ZERO] = start_zero,
+        [MOT_INIT_HE] = start_he,
+        [MOT_INIT_GLOROT] = start_glorot,
+        [MOT_INIT_NORMAL] = start_normal,
+        [MOT_INIT_ZERO] = start_zero,
     };
     const uint64_t stream = (uint64_t)MOT__STREAM_INIT << 32 | p;
 
