@@ -150,7 +150,7 @@ void mot__device_close(mot__device *device)
             clReleaseCommandQueue(queue[i]);
     if (device->context)
         clReleaseContext(device->context);
-    if (device->sub)
+    if (device->sub && !mot__quirk_has(&device->facts.info, MOT__QUIRK_KEEP_SUB_DEVICES, NULL))
         clReleaseDevice(device->id);
     free(device->times);
     free(device);

@@ -104,7 +104,7 @@ static void judge(const struct session *session, mot_status status, const char *
         snprintf(wrong, bytes, "no fault, yet: %s", told);
     else if (layer->after_loss() > 0 && !strchr(session->devices, '/'))
         snprintf(wrong, bytes, "%u calls after the device was lost: %s", layer->after_loss(), told);
-    for (int kind = 0; kind < FAULT_KINDS && !lossy && !wrong[0]; kind++)
+    for (int kind = 0; kind < FAULT_SUB_DEVICE && !lossy && !wrong[0]; kind++) /* PoCL's are kept */
         if (layer->alive((enum fault_kind)kind) != 0)
             snprintf(wrong, bytes, "%ld references of %s left: %s",
                      layer->alive((enum fault_kind)kind), layer->kind_name((enum fault_kind)kind),
