@@ -14,15 +14,19 @@ if(MOTLEY_HAVE_LAYERS)
 endif()
 
 # A test behind the layer: what its devices pretend to be, how they behave, and more variables.
-# CLBlast compiles for a minute for these cards on a CPU: the tests of profiles leave it out.
+# CLBlast compiles long for these cards on a CPU: only tests that ask for it have it.
 function(guise_test name program cards manners)
     set(layer "OPENCL_LAYERS=$<TARGET_FILE:guise>;MOTLEY_GUISE=${cards};MOTLEY_ILL_WILL=${manners}")
     set(below "OCL_ICD_VENDORS=${MOTLEY_ICD_POCL};POCL_DEVICES=pthread pthread")
+    set(gemm "MOTLEY_GEMM=tile")
+    if("${ARGN}" MATCHES "MOTLEY_GEMM=")
+        set(gemm "")
+    endif()
     if(NOT TEST ${name})
         add_test(NAME ${name} COMMAND ${program})
     endif()
     set_tests_properties(${name} PROPERTIES LABELS guise
-        ENVIRONMENT "${below};${layer};MOTLEY_GEMM=tile;${ARGN}")
+        ENVIRONMENT "${below};${layer};${gemm};${ARGN}")
 endfunction()
 
 if(TARGET guise AND MOTLEY_HAVE_POCL)
@@ -48,6 +52,14 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
             guise_test(guise_${card}_${thing} test_${thing} ${card} "${manners}")
         endforeach()
     endforeach()
+
+    # CLBlast with the parameters it ships for these cards; where it fails our tile takes over.
+    if(MOTLEY_HAVE_CLBLAST)
+        foreach(card rx7900 rtx3060)
+            guise_test(guise_${card}_clblast test_ops_dense ${card} "nan"
+                "MOTLEY_TEST_SMALL=1;MOTLEY_TEST_DEVICES=0;MOTLEY_GEMM=clblast")
+        endforeach()
+    endif()
 
     # Fleets of several vendors; one device slow, one that blocks.
     guise_test(guise_fleet_amd_intel test_cards "rx7900,uhd620" "nan,late=0:1,shadow,ulp=0:1"
