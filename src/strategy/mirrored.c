@@ -17,7 +17,7 @@ static struct part part_of(const mot_replica *replica, const struct mot__piece *
     return (struct part){range.begin - piece->begin, range.count};
 }
 
-static mot_status ready(mot_replica *replica, size_t bucket)
+static mot_status bring_down(mot_replica *replica, size_t bucket)
 {
     mot_status status = MOT_OK;
     size_t i;
@@ -30,6 +30,24 @@ static mot_status ready(mot_replica *replica, size_t bucket)
             status = mot__stage_down(piece->stage, bucket, part.begin * sizeof(float),
                                      part.count * sizeof(float));
     }
+    return status;
+}
+
+/* A buffer must not be mapped while kernels still write to another part of it (OpenCL 1.2, 5.4.3):
+ * where staging is by map everything goes with the last bucket. */
+static mot_status ready(mot_replica *replica, size_t bucket)
+{
+    const size_t buckets = replica->common->buckets;
+    mot_status status = MOT_OK;
+    size_t b;
+
+    if (mot__device_facts(replica->device)->staging == MOT__STAGING_COPY)
+        return bring_down(replica, bucket);
+    if (++replica->ready < buckets)
+        return MOT_OK;
+    replica->ready = 0;
+    for (b = 0; b < buckets && status == MOT_OK; b++)
+        status = bring_down(replica, b);
     return status;
 }
 

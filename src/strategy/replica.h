@@ -34,6 +34,7 @@ struct mot_replica {
     mot__feed *train_feed, *infer_feed;
     size_t target_width[2]; /* the plans were made for: inference, training */
     double lr;
+    size_t ready;          /* buckets told ready in this step, where they wait for the last */
     bool dirty;            /* gradients hold something */
     bool forwarded;        /* the shard's outputs are there, for one backward pass */
     mot_status told;       /* the first failure that a call of the user's function met */
