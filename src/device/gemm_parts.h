@@ -22,6 +22,9 @@ mot_status mot__gemm_state(mot__device *device, struct mot__gemm_state **out);
 mot__gemm_run mot__gemm_tile_cpu, mot__gemm_tile_gpu, mot__gemm_clblast;
 /* Fill in width, depth and defines of the CPU tile. */
 void mot__gemm_tile_shape(const mot__device *device, struct mot__gemm_state *state);
+/* The i-th defines that a tile may be launched with; false past the last. */
+bool mot__gemm_cpu_variant(size_t i, char *out, size_t bytes);
+bool mot__gemm_gpu_variant(size_t i, char *out, size_t bytes);
 /* C = act(C + bias), or of 0 + bias. */
 mot_status mot__gemm_epilogue(mot__device *device, const struct mot__gemm *gemm, bool from_zero);
 

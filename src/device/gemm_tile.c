@@ -29,23 +29,33 @@ struct blocks {
     size_t groups_m, groups_n; /* the grid */
 };
 
+bool mot__gemm_cpu_variant(size_t i, char *out, size_t bytes)
+{
+    const size_t trans = i % 4, shape = i / 4, width = shape / MOT__COUNT(depths);
+
+    if (width >= MOT__COUNT(widths))
+        return false;
+    snprintf(out, bytes, "-DWIDTH=%zu -DDEPTH=%zu -DTRANS_A=%zu -DTRANS_B=%zu", widths[width].width,
+             depths[shape % MOT__COUNT(depths)].depth, trans / 2, trans % 2);
+    return true;
+}
+
 void mot__gemm_tile_shape(const mot__device *device, struct mot__gemm_state *state)
 {
     cl_uint native = 0;
-    size_t i, t;
+    size_t w, d, t;
 
     clGetDeviceInfo(device->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof native, &native, NULL);
-    for (i = 0; i + 1 < MOT__COUNT(widths) && native < widths[i].width; i++)
+    for (w = 0; w + 1 < MOT__COUNT(widths) && native < widths[w].width; w++)
         ;
-    state->width = widths[i].width;
-    for (i = 0; i + 1 < MOT__COUNT(depths) && device->facts.local_bytes < depths[i].local_bytes;
-         i++)
+    state->width = widths[w].width;
+    for (d = 0; d + 1 < MOT__COUNT(depths) && device->facts.local_bytes < depths[d].local_bytes;
+         d++)
         ;
-    state->depth = depths[i].depth;
+    state->depth = depths[d].depth;
     for (t = 0; t < MOT__COUNT(state->defines); t++)
-        snprintf(state->defines[t], sizeof state->defines[t],
-                 "-DWIDTH=%zu -DDEPTH=%zu -DTRANS_A=%zu -DTRANS_B=%zu", state->width, state->depth,
-                 t / 2, t % 2);
+        mot__gemm_cpu_variant(4 * (MOT__COUNT(depths) * w + d) + t, state->defines[t],
+                              sizeof state->defines[t]);
 }
 
 static size_t strip_rows(size_t width)
@@ -163,6 +173,14 @@ static const struct {
     const char *defines[4];
 } sides[] = {GPU_DEFINES(16), GPU_DEFINES(8), GPU_DEFINES(4), GPU_DEFINES(2), GPU_DEFINES(1)};
 #define SIDE_SMALL 1 /* row of the smallest square worth its loads, where groups may be larger */
+
+bool mot__gemm_gpu_variant(size_t i, char *out, size_t bytes)
+{
+    if (i / 4 >= MOT__COUNT(sides))
+        return false;
+    snprintf(out, bytes, "%s", sides[i / 4].defines[i % 4]);
+    return true;
+}
 
 /* The largest squares that fit a group and still give every unit two of them. */
 static size_t pick_side(const mot__device *device, const struct mot__gemm *gemm)

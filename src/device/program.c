@@ -6,6 +6,7 @@
 #include "base/sum.h"
 #include "device/internal.h"
 #include "device/kernels.h"
+#include "device/variants.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +171,9 @@ static mot_status program_get(mot__device *device, const char *name, const char 
         }
     if (!text)
         return mot__fail(MOT_BAD_ARG, "there is no kernel file cl/%s.cl", name);
+    if (!mot__variant_known(name, defines))
+        return mot__fail(MOT_BAD_ARG, "cl/%s.cl: defines '%s' are not in device/variants.c", name,
+                         defines);
     row = calloc(1, sizeof *row);
     if (!row || !(row->name = strdup(name)) || !(row->defines = strdup(defines))) {
         status = mot__fail(MOT_NO_MEMORY, "a row for cl/%s.cl", name);
