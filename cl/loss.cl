@@ -136,8 +136,9 @@ static float2 squares_row(const struct row row)
     return (float2)(team_sum(row.team, sum) / (float)row.width, 0.0f);
 }
 
-/* A label that is no class makes the row's loss NaN; the record counts it as bad. */
-static float2 loss_of_row(const struct row row)
+/* A label that is no class makes the row's loss NaN; the record counts it as bad. Inlined by
+ * demand: a call would pass the row through private memory. */
+static __attribute__((always_inline)) float2 loss_of_row(const struct row row)
 {
 #if KIND == KIND_LOGITS
     float2 result = logits_row(row);
