@@ -66,6 +66,12 @@ more icd:rusticl         mesa-opencl-icd       a second OpenCL implementation fo
 more cmd:oclgrind        oclgrind              finds races and bad addresses in kernels
 more pc:openblas         libopenblas-dev       what matrix products are compared with
 more file:/usr/share/libonnx-testdata libonnx-testdata known results of losses and optimizers
+more cmd:clang-15        clang-15              compiles kernels for GPUs that are not here
+more file:/usr/lib/clc/nvptx64--nvidiacl.bc libclc-15 what kernels for NVIDIA call
+more lib:amdgcn/bitcode/opencl.bc rocm-device-libs what kernels for AMD call
+more cmd:ocloc           intel-opencl-icd      Intel's compiler for its GPUs
+more cmd:llvm-spirv-15   llvm-spirv-15         makes SPIR-V of kernels
+more cmd:spirv-val       spirv-tools           checks it
 more file:/usr/share/i18n/locales/de_DE locales a locale with decimal commas
 TABLE
 }
