@@ -1,0 +1,10 @@
+# vendors.cmake - every kernel through the compilers of the GPU vendors (tests/vendors.sh); what is
+# known of them is kept in build/vendors, the table in build/vendors.txt.
+add_executable(vendors_list ${CMAKE_CURRENT_SOURCE_DIR}/vendors/list.c)
+target_include_directories(vendors_list PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(vendors_list PRIVATE _POSIX_C_SOURCE=200809L)
+target_link_libraries(vendors_list PRIVATE motley motley_flags)
+add_test(NAME vendors COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/vendors.sh ${PROJECT_SOURCE_DIR}
+    ${PROJECT_BINARY_DIR}/vendors $<TARGET_FILE:vendors_list>)
+set_tests_properties(vendors PROPERTIES LABELS vendors SKIP_RETURN_CODE 77 PROCESSORS 2
+    TIMEOUT 1200)
