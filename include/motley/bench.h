@@ -46,6 +46,7 @@ struct mot_breakdown {
     double reduce;  /* added on the host */
     double update;  /* verdict and update */
     double waiting; /* for other replicas, for the host to launch */
+    double others;  /* of waiting: for other replicas; not a part of its own */
 };
 mot_status mot_bench_breakdown(mot_trainer *trainer,
                                struct mot_breakdown *part); /* (replicas); waits */

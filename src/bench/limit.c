@@ -24,10 +24,16 @@ static double sloped_of(const struct mot_breakdown *b)
     return b->upload + b->forward + b->backward;
 }
 
+/* What a replica takes for a step by itself. */
+static double own_of(const struct mot_breakdown *b)
+{
+    return 1 - b->input - b->others;
+}
+
 struct table {
     const struct mot_reckoning *r;
     double step_s;
-    size_t slow; /* the replica that waits least */
+    size_t slow; /* the replica that waits least for others */
     struct mot_cure *cure;
     size_t count;
 };
@@ -57,7 +63,7 @@ static void find_slow(struct table *t)
     size_t i;
 
     for (i = 1; i < t->r->replicas; i++)
-        if (t->r->part[i].waiting < t->r->part[t->slow].waiting)
+        if (t->r->part[i].others < t->r->part[t->slow].others)
             t->slow = i;
 }
 
@@ -80,21 +86,26 @@ static void judge_input(struct table *t)
     add(t, cure);
 }
 
-/* k times the rows in a step that costs fixed + sloped: k (f + s) / (f + k s). */
+/* k times the rows in a step that costs fixed + sloped, the data coming as fast as now: k / (fixed
+ * + k (sloped + input)). */
+static double gain_of(size_t k, double fixed, double sloped)
+{
+    return (double)k / (fixed + (double)k * sloped);
+}
+
 static void judge_batch(struct table *t)
 {
     const struct mot_breakdown *b = &t->r->part[t->slow];
-    const double busy = 1 - b->input, sloped = sloped_of(b), fixed = busy - sloped;
+    const double fixed = own_of(b) - sloped_of(b), sloped = 1 - fixed;
     struct mot_cure cure = {.kind = MOT_LIMIT_BATCH, .share = fixed};
     char gain[32];
     size_t k = 2;
 
     if (fixed < WORTH || fixed < b->reduce + b->staging + WORTH / 2)
         return;
-    while (k < 32 && (double)(2 * k) * busy / (fixed + (double)(2 * k) * sloped) >
-                         1.15 * (double)k * busy / (fixed + (double)k * sloped))
+    while (k < 32 && gain_of(2 * k, fixed, sloped) > 1.15 * gain_of(k, fixed, sloped))
         k *= 2;
-    cure.gain = (double)k * busy / (fixed + (double)k * sloped);
+    cure.gain = gain_of(k, fixed, sloped);
     snprintf(cure.cure, sizeof cure.cure, "--batch %zu", k * t->r->batch);
     snprintf(
         cure.sentence, sizeof cure.sentence,
@@ -116,11 +127,12 @@ static void judge_device(struct table *t)
     if (r->replicas < 2)
         return;
     for (i = 0; i < r->replicas; i++) {
-        slope = sloped_of(&r->part[i]) * t->step_s / (double)(r->share[i] ? r->share[i] : 1);
+        slope = (own_of(&r->part[i]) - fixed_of(&r->part[i])) * t->step_s /
+                (double)(r->share[i] ? r->share[i] : 1);
         rate += slope > 0 ? 1 / slope : 0;
         rest += i != t->slow && slope > 0 ? 1 / slope : 0;
         fixed = fmax(fixed, fixed_of(&r->part[i]) * t->step_s);
-        waits = fmax(waits, r->part[i].waiting - r->part[t->slow].waiting);
+        waits = fmax(waits, r->part[i].others - r->part[t->slow].others);
     }
     if (waits < 2 * WORTH || rate <= 0)
         return;

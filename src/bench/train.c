@@ -45,13 +45,14 @@ static struct mot_breakdown explain(const struct mot__spent *spent, double secon
     b.upload = take(&rest, device[MOT__PHASE_UPLOAD] + device[MOT__PHASE_OTHER]);
     b.staging = take(&rest, device[MOT__PHASE_STAGING]);
     b.reduce = take(&rest, spent->reduce_s);
-    b.waiting = take(&rest, spent->waited_s);
+    b.others = take(&rest, spent->waited_s);
     b.input = take(&rest, spent->starved_s);
-    b.waiting += rest;
+    b.waiting = b.others + rest;
     for (i = 0; i < MOT__COUNT(part); i++)
         sum += *part[i];
     for (i = 0; i < MOT__COUNT(part); i++)
         *part[i] /= sum;
+    b.others /= sum;
     return b;
 }
 

@@ -54,7 +54,7 @@ static void a_device_the_others_wait_for_is_named(void **state)
 {
     const struct mot_breakdown part[] = {
         {.forward = 0.45, .backward = 0.5, .update = 0.05},
-        {.forward = 0.1, .backward = 0.15, .update = 0.05, .waiting = 0.7}};
+        {.forward = 0.1, .backward = 0.15, .update = 0.05, .waiting = 0.7, .others = 0.7}};
     const size_t share[] = {64, 64};
     const struct mot_reckoning r = {2, 128, 1000, 128e3, share, part, labels};
     struct mot_cure cure[MOT_CURES];
