@@ -7,6 +7,7 @@
 #include <motley/bench.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct bench {
     const struct options *options;
@@ -371,9 +372,19 @@ static void tell_what(struct bench *bench)
                mot_fleet_count(fleet) == 1 ? "" : "s");
 }
 
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static int bench_train(struct bench *bench)
 {
+    const double began = now_s();
     mot_status status = open_fleet(bench, NULL, &bench->session.fleet);
+    const double open_s = now_s() - began;
     struct mot_breakdown *part;
     int code;
 
@@ -386,6 +397,9 @@ static int bench_train(struct bench *bench)
     if (!part)
         return fail(EXIT_FAILED, "out of memory");
     tell_what(bench);
+    put_number(&bench->json, "open_s", open_s);
+    if (people(bench))
+        printf("devices opened and tested in %.3f s\n", open_s);
     status = train_once(bench, false, part);
     if (status == MOT_OK)
         status = train_once(bench, true, part);
