@@ -296,7 +296,7 @@ struct mot_metrics {  /* since the last call of mot_trainer_metrics */
     double loss;      /* mean over the samples */
     double accuracy;  /* 0 to 1; NaN where there are no labels */
     uint64_t count;   /* samples */
-    uint64_t steps;   /* of those, applied */
+    uint64_t steps;   /* applied */
     uint64_t skipped; /* steps the verdict refused: a number that is not finite */
 };
 
@@ -305,7 +305,7 @@ struct mot_metrics {  /* since the last call of mot_trainer_metrics */
 mot_status mot_trainer_step(mot_trainer *trainer, mot_batch *batch);
 mot_status mot_trainer_metrics(mot_trainer *trainer,
                                struct mot_metrics *out); /* waits; starts anew */
-/* The rows each replica took of the last step, e.g. "71 + 38 + 19". */
+/* The rows each replica takes of a batch of so many: share (replicas), e.g. 71, 38, 19. */
 mot_status mot_trainer_split(const mot_trainer *trainer, size_t rows, size_t *share);
 
 /* A loop of the user's own: fn(replica, shard, user) on each replica's thread, in parallel.

@@ -151,7 +151,7 @@ static void judge_device(struct table *t)
     add(t, cure);
 }
 
-/* Half as many reductions: twice the batch, or accumulation. */
+/* A quarter of the reductions for the same rows: four times the batch. */
 static void judge_traffic(struct table *t, enum mot_limit_kind kind, double share)
 {
     const struct mot_reckoning *r = t->r;

@@ -19,7 +19,7 @@ void session_close(struct session *session);
 
 /* The fleet's configuration that the options ask for. */
 struct mot_fleet_config session_fleet_config(const struct options *options);
-/* The text of options->net, a preset written out; its outputs are probabilities already. */
+/* Does options->net, a preset written out, end in softmax? Its outputs are probabilities then. */
 bool session_ends_in_softmax(const struct options *options);
 
 #endif

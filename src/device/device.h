@@ -192,9 +192,8 @@ void mot__device_phases(mot__device *device, struct mot__phases *out); /* reads 
 
 /* Everything queued so far is on its way to the device. */
 mot_status mot__device_flush(mot__device *device);
-/* Remember this moment of the compute queue; _reached waits until everything queued before it is
- * done and tells of any command that failed. At most 64 are open; the oldest must be reached first.
- */
+/* Remember this moment; _reached waits until everything queued before it is done and tells of any
+ * command that failed. */
 mot_status mot__device_mark(mot__device *device, uint64_t *mark);
 mot_status mot__device_reached(mot__device *device, uint64_t mark); /* waits */
 mot_status mot__device_finish(mot__device *device); /* waits for everything; tells failures */

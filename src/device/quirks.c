@@ -13,8 +13,7 @@ static const struct mot__quirk_row rows[] = {
      "https://docs.mesa3d.org/drivers/llvmpipe.html"},
     {"rusticl*", "llvmpipe*", NULL, MOT__QUIRK_SCALAR,
      "vectors in private arrays come out wrong, and groups that share memory hold 32 items "
-     "whatever "
-     "the device says (seen with Mesa 22.3.6)",
+     "whatever the device says (seen with Mesa 22.3.6)",
      "https://docs.mesa3d.org/rusticl.html"},
     {"rusticl*", NULL, NULL, MOT__QUIRK_NO_SUB_DEVICES,
      "clCreateSubDevices ends the process (seen with Mesa 22.3.6)",

@@ -91,8 +91,7 @@ struct mot__plan_bytes mot__plan_bytes(const mot__plan *plan);
 mot_status mot__plan_estimate(const struct mot__plan_config *config, size_t *arena_bytes);
 
 /* Cut the gradients into buckets, last layer first, each of at least bucket_floats but the last
- * (whole parameters); the record behind them goes with the first. Frees nothing; the caller frees
- * *out. */
+ * (whole parameters); the record behind them goes with the first. The caller frees *out. */
 mot_status mot__buckets_make(const struct mot__parameters *table, size_t extra,
                              size_t bucket_floats, struct mot__range **out, size_t *count);
 

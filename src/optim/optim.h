@@ -21,7 +21,7 @@ enum mot__record {
     MOT__RECORD_FLOATS = 16
 };
 
-/* Floats in device memory that outlive the step; see cl/update.cl for what each is. */
+/* Floats in device memory that outlive the step. */
 enum mot__verdict {
     MOT__VERDICT_APPLY,   /* 1 or 0 */
     MOT__VERDICT_SCALE,   /* times the summed gradient */

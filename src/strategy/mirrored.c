@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "strategy/replica.h"
 
-/* The part of a bucket that lies in one piece, as bytes of that piece. */
+/* The part of a bucket that lies in one piece. */
 struct part {
     size_t begin, count; /* floats inside the piece */
 };

@@ -86,8 +86,8 @@ void mot__replica_close(mot_replica *replica)
 
 /* ---- the update list ---- */
 
-/* The flat buffers cut alike, so a piece of one is a piece of all; the record is not a parameter.
- */
+/* The flat buffers are cut alike, so a piece of one is a piece of all; the record is not a
+ * parameter. */
 static struct mot__update update_of(const mot_replica *replica, size_t piece)
 {
     const size_t begin = replica->parameters->piece[piece].begin;

@@ -31,10 +31,10 @@ mot_status mot__flat_read(const mot__flat *flat, size_t offset, float *host,
                           size_t count);    /* waits */
 mot_status mot__flat_zero(mot__flat *flat); /* queued */
 
-/* The part of [begin, begin + count) inside piece p; count 0: none. */
 struct mot__range {
-    size_t begin, count;
+    size_t begin, count; /* floats of the flat order */
 };
+/* The part of range inside the piece; count 0: none. */
 struct mot__range mot__piece_range(const struct mot__piece *piece, struct mot__range range);
 
 #endif
