@@ -14,18 +14,17 @@ struct mot_device_speed {
     double upload_gbps, download_gbps;
 };
 
-/* Measure one opened device, about a tenth of a second each. */
+/* Measure one opened device, about a tenth of a second for each figure. */
 mot_status mot_bench_device(mot_fleet *fleet, size_t lane, struct mot_device_speed *out);
 
-/* What one training step cost, from counters the library keeps; exact. Since the last call. */
+/* What one device was asked to do since the last call, from counters the library keeps; exact. */
 struct mot_counts {
     uint64_t launches, waits, uploads, downloads, upload_bytes, download_bytes;
     uint64_t allocations, allocated_bytes, compiles;
 };
 mot_status mot_bench_counts(mot_fleet *fleet, size_t lane, struct mot_counts *out);
 
-/* Time from the devices' own clocks since the last call; needs $MOTLEY_PROFILE=1 when the fleet
- * opens. */
+/* Time from the device's own clock since the last call; needs a fleet opened with profile. */
 struct mot_kernel_time {
     const char *name; /* of the kernel, or "upload", "download" */
     uint64_t calls;
@@ -139,13 +138,13 @@ bool mot_bench_gemm_of(const mot_model *net, size_t batch, size_t index, struct 
 
 /* ---- all-reduce ---- */
 
-enum mot_bench_bound { MOT_BOUND_UP, MOT_BOUND_DOWN, MOT_BOUND_HOST, MOT_BOUND_LATENCY };
+enum mot_bound { MOT_BOUND_UP, MOT_BOUND_DOWN, MOT_BOUND_HOST, MOT_BOUND_LATENCY };
 struct mot_bench_reduce {
     double seconds;  /* one all-reduce, median */
     double gbps;     /* bytes / seconds */
     double bus_gbps; /* times 2 (n - 1) / n, as NCCL counts */
     double bound_s;  /* no host-staged all-reduce on these devices can be faster */
-    enum mot_bench_bound bound;
+    enum mot_bound bound;
     double up_gbps, down_gbps, host_gbps, fixed_s; /* measured on all lanes at once */
 };
 /* bytes over all devices of the fleet; ring or direct. */
