@@ -1,7 +1,6 @@
 /* gemm.c - matrix products by each candidate, beside what the arithmetic units can do. */
 #include "device/gemm.h"
 #include "base/clock.h"
-#include "base/size.h"
 #include "model/model.h"
 #include "strategy/fleet.h"
 

@@ -10,7 +10,6 @@
 #include <motley/bench.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define WORTH 0.05 /* a part below this is not worth a word */
 

@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 struct measured {
     struct mot_device_speed speed; /* NaN: not measured */

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The largest of the row's outputs and its probability; logits are put through a softmax. */
 static size_t decide(const float *row, size_t width, bool logits, double *probability)

@@ -2,7 +2,6 @@
 #include "cli/why.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void why_open(struct why *why, mot_trainer *trainer)
 {

@@ -35,7 +35,6 @@ struct mot__device_options {
     enum mot__gemm_kind gemm;
     enum mot__staging staging;
     bool profile; /* queues tell times */
-    double deadline_s;
 };
 
 struct mot__device_facts {
@@ -180,11 +179,9 @@ enum mot__phase {
 void mot__device_phase(mot__device *device, enum mot__phase phase);
 
 /* Seconds by the device's own clock, of commands that were seen to end since the last call: each
- * moment counts once, for the command that began first; idle is what lies between commands. All
- * zero without profiling. */
+ * moment counts once, for the command that began first. All zero without profiling. */
 struct mot__phases {
     double s[MOT__PHASES];
-    double idle_s;
 };
 void mot__device_phases(mot__device *device, struct mot__phases *out); /* reads and clears */
 

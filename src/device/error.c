@@ -74,16 +74,11 @@ mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, .
                      mot__cl_text(error), error);
 }
 
-/* The part of [begin, end) that no earlier command covers goes to the phase, a gap before it to
- * idle. */
+/* The part of [begin, end) that no earlier command covers goes to the phase. */
 static void add_phase(mot__device *device, enum mot__phase phase, cl_ulong begin, cl_ulong end)
 {
-    if (device->clock_end == 0)
+    if (begin > device->clock_end)
         device->clock_end = begin;
-    if (begin > device->clock_end) {
-        device->phases.idle_s += 1e-9 * (double)(begin - device->clock_end);
-        device->clock_end = begin;
-    }
     if (end > device->clock_end) {
         device->phases.s[phase] += 1e-9 * (double)(end - device->clock_end);
         device->clock_end = end;

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SIDE ((size_t)512)
 #define PROBE_BYTES ((size_t)16 << 20)

@@ -290,8 +290,8 @@ mot_status mot__lower(const struct mot__plan_config *config, struct mot__lowerin
     MOT_TRY(make_ops(config, &low));
     n = low.count;
     width = low.op[n - 1].width;
-    low.lives_capacity = 3 * n + 4;
-    low.life = calloc(low.lives_capacity, sizeof *low.life);
+    /* At most a value, a gradient and scratch of each; y, row, out and given. */
+    low.life = calloc(3 * n + 4, sizeof *low.life);
     if (!low.life) {
         status = mot__fail(MOT_NO_MEMORY, "a plan of %zu operations", n);
         goto done;

@@ -37,7 +37,7 @@ struct mot__lowering {
     size_t count;
     bool joined; /* a last softmax was taken off and joined with the loss */
     struct mot__life *life;
-    size_t lives, lives_capacity;
+    size_t lives;
     size_t y, row, out,
         given; /* lives: targets, scratch of the loss, joined softmax, its given gradient */
     size_t floats, live_floats; /* of the arena */

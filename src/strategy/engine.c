@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BUCKET_FLOATS ((size_t)1 << 20) /* 4 MB: large enough to hide a transfer's fixed cost */
 #define PIECE_RESERVE ((size_t)4096)    /* floats: the record, and a stage's rounding to pages */

@@ -135,7 +135,6 @@ static mot_status open_lanes(mot_fleet *fleet, const struct mot_fleet_config *co
     MOT_TRY(read_options(config, &lane.options));
     MOT_TRY(mot__path_cache(config->cache_dir, fleet->cache_dir, sizeof fleet->cache_dir));
     lane.options.cache_dir = fleet->cache_dir;
-    lane.options.deadline_s = fleet->deadline_s;
     for (i = 0; i < count; i++) {
         lane.pick = pick[i];
         MOT_TRY(read_memory(config->memory, pick[i].device, mot_inventory_count(fleet->inventory),

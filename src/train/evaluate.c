@@ -20,7 +20,9 @@ static mot_status prepare_some(mot_trainer *trainer, const struct mot__samples *
     return status;
 }
 
-mot_status mot__trainer_ready_to_read(mot_trainer *trainer, mot_data *data)
+/* Plans, and a batch size that suits inference on this data; leaves it at the first batch of its
+ * first epoch. */
+static mot_status make_ready(mot_trainer *trainer, mot_data *data)
 {
     const struct mot__samples *samples = mot__data_samples(data);
     mot_status status;
@@ -74,7 +76,7 @@ mot_status mot_evaluate(mot_trainer *trainer, mot_data *data, struct mot_metrics
     mot_status status = MOT_OK;
     mot_batch *batch = NULL;
 
-    MOT_TRY(mot__trainer_ready_to_read(trainer, data));
+    MOT_TRY(make_ready(trainer, data));
     MOT_TRY(mot__engine_tally_begin(trainer->engine));
     for (;;) {
         MOT_TRY(mot_data_next(data, &batch));
@@ -123,7 +125,7 @@ mot_status mot_predict(mot_trainer *trainer, mot_data *data, float *out, size_t 
     if (count != mot_data_count(data) * width)
         return mot__fail(MOT_BAD_ARG, "mot_predict: room for %zu outputs, but there are %zu x %zu",
                          count, mot_data_count(data), width);
-    MOT_TRY(mot__trainer_ready_to_read(trainer, data));
+    MOT_TRY(make_ready(trainer, data));
     MOT_TRY(predict_all(trainer, data, out, width));
 done:
     return give_back(data, &found, status);

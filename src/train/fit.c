@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct mot_fit_config mot_fit_config_default(void)
 {

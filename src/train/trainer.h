@@ -9,8 +9,4 @@ struct mot_trainer {
     double spent_s; /* when mot_bench_breakdown was last asked; 0: never */
 };
 
-/* A batch size that suits inference on this data: as large as memory allows, up to a frozen bound.
- * Leaves the data at the first batch of its first epoch. */
-mot_status mot__trainer_ready_to_read(mot_trainer *trainer, mot_data *data);
-
 #endif

@@ -3,7 +3,6 @@
 #include "train/trainer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static mot_status read_all(mot_trainer *trainer, const struct mot__parameters *table, float **out)
 {

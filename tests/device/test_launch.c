@@ -124,7 +124,7 @@ static void a_rehearsal_builds_and_queues_nothing(void **state)
     (void)state;
     ROOM_EACH(pick)
     {
-        struct mot__device_options options = {.cache_dir = "", .deadline_s = 120};
+        struct mot__device_options options = {.cache_dir = ""};
         mot__device *device = room_device(pick, &options);
         struct mot_counts *counts = mot__device_counts(device);
         struct mot__mem x = take(device, 8, 1), far = {x.buffer, (size_t)UINT32_MAX + 1};

@@ -20,7 +20,7 @@ static void same(const struct mot_device_speed *a, const struct mot_device_speed
 
 static void it_is_measured_once_and_remembered(void **state)
 {
-    struct mot__device_options options = {.deadline_s = 120};
+    struct mot__device_options options = {0};
 
     (void)state;
     options.cache_dir = folder_path(&room()->folder, "measure");

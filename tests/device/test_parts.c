@@ -46,7 +46,7 @@ done:
 static void run_half(void *user)
 {
     struct half *half = user;
-    const struct mot__device_options options = {.cache_dir = half->dir, .deadline_s = 120};
+    const struct mot__device_options options = {.cache_dir = half->dir};
     mot__device *device = NULL;
     mot__stage *stage = NULL;
     mot_status status = MOT_OK;
@@ -92,7 +92,7 @@ static void one_half_has_half_the_memory(void **state)
 {
     struct mot__pick *pick = NULL;
     size_t picks = 0;
-    const struct mot__device_options options = {.cache_dir = "", .deadline_s = 120};
+    const struct mot__device_options options = {.cache_dir = ""};
     mot__device *whole = room_device(room()->pick, &options), *part;
 
     (void)state;

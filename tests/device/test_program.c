@@ -11,7 +11,7 @@ static const char *self;
 
 static mot__device *open_cached(const char *dir)
 {
-    const struct mot__device_options options = {.cache_dir = dir, .deadline_s = 120};
+    const struct mot__device_options options = {.cache_dir = dir};
 
     return room_device(room()->pick, &options);
 }
@@ -99,7 +99,7 @@ static void a_warm_start_compiles_nothing(void **state)
 static void what_differs_in_class_or_defines_is_kept_apart(void **state)
 {
     const char *dir = folder_path(&room()->folder, "apart");
-    struct mot__device_options options = {.cache_dir = dir, .deadline_s = 120};
+    struct mot__device_options options = {.cache_dir = dir};
 
     (void)state;
     for (int again = 0; again < 2; again++)

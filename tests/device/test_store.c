@@ -6,7 +6,7 @@
 
 static mot__device *open_cached(const char *dir)
 {
-    const struct mot__device_options options = {.cache_dir = dir, .deadline_s = 120};
+    const struct mot__device_options options = {.cache_dir = dir};
 
     return room_device(room()->pick, &options);
 }

@@ -44,7 +44,6 @@ static inline struct mot__device_options test_device_options(enum mot_device_cla
     snprintf(cache, sizeof cache, "%s%s", home ? home : "", home ? "/motley-tests" : "");
     options.cache_dir = cache;
     options.device_class = device_class;
-    options.deadline_s = 120;
     return options;
 }
 

@@ -74,7 +74,7 @@ static inline struct mot__device_options room_options(void)
     const char *home = getenv("XDG_CACHE_HOME");
 
     snprintf(cache, sizeof cache, "%s%s", home ? home : "", home ? "/motley-tests" : "");
-    return (struct mot__device_options){.cache_dir = cache, .deadline_s = 120};
+    return (struct mot__device_options){.cache_dir = cache};
 }
 
 #define ROOM_EACH(p)                                                                               \
