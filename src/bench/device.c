@@ -36,21 +36,14 @@ static mot_status job_profile(mot__lane *lane, void *user, void *payload)
     return mot__device_profile(mot__lane_device(lane), times->row, times->capacity, times->count);
 }
 
-static mot_status call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user)
-{
-    if (lane >= mot_fleet_count(fleet))
-        return mot__fail(MOT_BAD_ARG, "device %zu of %zu", lane, mot_fleet_count(fleet));
-    return mot__lane_call(mot__fleet_lane(fleet, lane), run, user, NULL, 0);
-}
-
 mot_status mot_bench_device(mot_fleet *fleet, size_t lane, struct mot_device_speed *out)
 {
-    return call(fleet, lane, job_speed, out);
+    return mot__fleet_call(fleet, lane, job_speed, out);
 }
 
 mot_status mot_bench_counts(mot_fleet *fleet, size_t lane, struct mot_counts *out)
 {
-    return call(fleet, lane, job_counts, out);
+    return mot__fleet_call(fleet, lane, job_counts, out);
 }
 
 mot_status mot_bench_profile(mot_fleet *fleet, size_t lane, struct mot_kernel_time *row,
@@ -58,5 +51,5 @@ mot_status mot_bench_profile(mot_fleet *fleet, size_t lane, struct mot_kernel_ti
 {
     struct times times = {row, capacity, count};
 
-    return call(fleet, lane, job_profile, &times);
+    return mot__fleet_call(fleet, lane, job_profile, &times);
 }

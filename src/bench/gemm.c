@@ -97,13 +97,6 @@ done:
     return status;
 }
 
-static mot_status call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user)
-{
-    if (lane >= mot_fleet_count(fleet))
-        return mot__fail(MOT_BAD_ARG, "device %zu of %zu", lane, mot_fleet_count(fleet));
-    return mot__lane_call(mot__fleet_lane(fleet, lane), run, user, NULL, 0);
-}
-
 mot_status mot_bench_gemm(mot_fleet *fleet, size_t lane, size_t kind,
                           const struct mot_bench_gemm *shape, double seconds, double *gflops)
 {
@@ -111,7 +104,7 @@ mot_status mot_bench_gemm(mot_fleet *fleet, size_t lane, size_t kind,
 
     if (kind >= mot_bench_gemm_kinds() || !shape->m || !shape->n || !shape->k)
         return mot__fail(MOT_BAD_ARG, "mot_bench_gemm: no such candidate, or an empty product");
-    return call(fleet, lane, job_product, &product);
+    return mot__fleet_call(fleet, lane, job_product, &product);
 }
 
 /* ---- the limit ---- */
@@ -156,7 +149,7 @@ done:
 
 mot_status mot_bench_peak(mot_fleet *fleet, size_t lane, double *gflops)
 {
-    return call(fleet, lane, job_peak, gflops);
+    return mot__fleet_call(fleet, lane, job_peak, gflops);
 }
 
 /* ---- the shapes of a training step ---- */

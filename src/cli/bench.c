@@ -24,15 +24,6 @@ static size_t batch_of(const struct options *options)
     return strcmp(options->net, "mlp64") == 0 ? 32 : 128; /* as its peers have it */
 }
 
-static mot_status open_net(const char *text, struct mot_shape shape, mot_model **out)
-{
-    mot_status status = mot_model_open(out);
-
-    if (status == MOT_OK)
-        status = mot_model_input(*out, shape);
-    return status == MOT_OK ? mot_model_text(*out, text) : status;
-}
-
 static mot_status open_fleet(const struct bench *bench, const char *devices, mot_fleet **out)
 {
     struct mot_fleet_config config = session_fleet_config(bench->options);
@@ -52,7 +43,8 @@ static int open_data(struct bench *bench)
 
     if (code)
         return code;
-    status = open_net(bench->options->net, mot_data_shape(session->data.train), &session->net);
+    status =
+        session_open_net(bench->options->net, mot_data_shape(session->data.train), &session->net);
     if (status == MOT_OK)
         status = mot_data_shuffle(session->data.train, 1);
     if (status == MOT_OK)
@@ -117,7 +109,7 @@ static mot_status gemm_preset(struct bench *bench, size_t lane, const char *name
 {
     struct mot_bench_gemm shape;
     mot_model *net = NULL;
-    mot_status status = open_net(name, MOT_SHAPE(784), &net);
+    mot_status status = session_open_net(name, MOT_SHAPE(784), &net);
     const char *pass;
     char what[48];
     size_t i;

@@ -38,8 +38,7 @@ bool session_ends_in_softmax(const struct options *options)
            strncasecmp(text + length - (sizeof word - 1), word, sizeof word - 1) == 0;
 }
 
-/* The text follows an input of the data's shape. */
-static mot_status open_net(const char *text, struct mot_shape shape, mot_model **out)
+mot_status session_open_net(const char *text, struct mot_shape shape, mot_model **out)
 {
     mot_status status = mot_model_open(out);
 
@@ -54,7 +53,7 @@ static mot_status open_net(const char *text, struct mot_shape shape, mot_model *
 static mot_status try_net(const char *text)
 {
     mot_model *net = NULL;
-    const mot_status status = open_net(text, MOT_SHAPE(1, 28, 28), &net);
+    const mot_status status = session_open_net(text, MOT_SHAPE(1, 28, 28), &net);
 
     mot_model_close(net);
     return status == MOT_BAD_SHAPE ? MOT_OK : status;
@@ -107,7 +106,7 @@ int session_open(const struct options *options, bool train, struct session *out)
     code = dataset_open(&wish, &out->data);
     if (code)
         return code;
-    status = open_net(options->net, mot_data_shape(out->data.test), &out->net);
+    status = session_open_net(options->net, mot_data_shape(out->data.test), &out->net);
     if (status == MOT_OK)
         status = mot_trainer_open(out->fleet, out->net, &config, &out->trainer);
     if (status == MOT_OK && options->weights && *options->weights)

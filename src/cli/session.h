@@ -17,6 +17,8 @@ struct session {
 int session_open(const struct options *options, bool train, struct session *out);
 void session_close(struct session *session);
 
+/* The network of that text behind an input of the data's shape; close *out either way. */
+mot_status session_open_net(const char *text, struct mot_shape shape, mot_model **out);
 /* The fleet's configuration that the options ask for. */
 struct mot_fleet_config session_fleet_config(const struct options *options);
 /* Does options->net, a preset written out, end in softmax? Its outputs are probabilities then. */

@@ -243,6 +243,13 @@ mot__lane *mot__fleet_lane(const mot_fleet *fleet, size_t lane)
     return fleet->lane[lane];
 }
 
+mot_status mot__fleet_call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user)
+{
+    if (lane >= fleet->lanes)
+        return mot__fail(MOT_BAD_ARG, "device %zu of %zu", lane, fleet->lanes);
+    return mot__lane_call(fleet->lane[lane], run, user, NULL, 0);
+}
+
 double mot__fleet_deadline(const mot_fleet *fleet)
 {
     return fleet->deadline_s;

@@ -5,6 +5,8 @@
 #include "strategy/lane.h"
 
 mot__lane *mot__fleet_lane(const mot_fleet *fleet, size_t lane);
+/* Run a job on one lane and wait for it; MOT_BAD_ARG where there is no such lane. */
+mot_status mot__fleet_call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user);
 double mot__fleet_deadline(const mot_fleet *fleet);
 
 #endif
