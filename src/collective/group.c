@@ -190,7 +190,7 @@ static void leave_failed(mot__group *group)
 static mot_status meet(mot__group *group, size_t rank, mot_status (*work)(mot__group *, size_t))
 {
     mot_status status = MOT_OK, disagreement;
-    struct mot__lane *own = &group->lane[rank];
+    struct mot__group_lane *own = &group->lane[rank];
     const size_t turn = atomic_load_explicit(&own->arrived, memory_order_relaxed) + 1;
 
     mot__group_publish(group, &own->arrived, turn);
@@ -211,7 +211,7 @@ mot_status mot__group_call(mot__group *group, size_t rank, const struct mot__bri
                            mot_status (*work)(mot__group *, size_t))
 {
     mot_status status;
-    struct mot__lane *own;
+    struct mot__group_lane *own;
 
     if (rank >= group->lanes)
         return mot__fail(MOT_BAD_ARG, "%s: lane %zu of %zu", call_name[bring->call], rank,

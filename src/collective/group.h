@@ -21,7 +21,7 @@ struct mot__bring {
     size_t count, root; /* floats of an all-reduce, bytes of a broadcast */
 };
 
-struct mot__lane {
+struct mot__group_lane {
     _Alignas(MOT__CACHE_LINE) atomic_size_t arrived; /* operations entered */
     atomic_size_t finished;                          /* operations done with others' buffers */
     atomic_size_t progress;                          /* pieces done inside the ring */
@@ -33,7 +33,7 @@ struct mot__group {
     size_t lanes, capacity;
     enum mot__algorithm algorithm;
     double deadline_s;
-    struct mot__lane *lane; /* (lanes) */
+    struct mot__group_lane *lane; /* (lanes) */
     struct mot__lock lock;
     atomic_size_t sleepers; /* lanes that need a signal */
     atomic_size_t inside;

@@ -5,13 +5,13 @@
 #include "base/text.h"
 #include "device/inventory.h"
 
-struct mot__entry {
+struct mot__inventory_entry {
     struct mot_device_info info;
     void *platform, *device; /* cl_platform_id, cl_device_id; NULL in a table made by hand */
 };
 
 struct mot_inventory {
-    struct mot__entry *entry;
+    struct mot__inventory_entry *entry;
     size_t count;
     char *notes; /* a line for each oddity */
     char *text;  /* the device text it was opened with; NULL: the default policy */

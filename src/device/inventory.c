@@ -13,7 +13,7 @@
 #define VENDORS_DIR "/etc/OpenCL/vendors"
 
 struct walk {
-    struct mot__entry *entry;
+    struct mot__inventory_entry *entry;
     size_t count, capacity;
     struct mot__string notes;
 };
@@ -29,11 +29,11 @@ static bool seen_before(const struct walk *walk, const void *device)
     return false;
 }
 
-static mot_status add_entry(struct walk *walk, const struct mot__entry *entry)
+static mot_status add_entry(struct walk *walk, const struct mot__inventory_entry *entry)
 {
     if (walk->count == walk->capacity) {
         const size_t capacity = walk->capacity ? 2 * walk->capacity : 8;
-        struct mot__entry *grown = realloc(walk->entry, capacity * sizeof *grown);
+        struct mot__inventory_entry *grown = realloc(walk->entry, capacity * sizeof *grown);
 
         if (!grown)
             return mot__fail(MOT_NO_MEMORY, "inventory: %zu devices", capacity);
@@ -49,7 +49,7 @@ static mot_status add_entry(struct walk *walk, const struct mot__entry *entry)
 static mot_status visit_device(struct walk *walk, cl_platform_id platform, const char *name,
                                cl_device_id device)
 {
-    struct mot__entry entry = {.platform = platform, .device = device};
+    struct mot__inventory_entry entry = {.platform = platform, .device = device};
     char why[128] = "";
 
     if (!mot__probe(device, name, &entry.info, why, sizeof why)) {
@@ -242,7 +242,7 @@ mot_status mot__inventory_of(const struct mot_device_info *info, size_t count, m
     size_t i;
 
     for (i = 0; i < count; i++) {
-        struct mot__entry entry = {.info = info[i]};
+        struct mot__inventory_entry entry = {.info = info[i]};
 
         entry.info.same_as = -1;
         MOT_TRY(add_entry(&walk, &entry));

@@ -9,7 +9,8 @@
 
 /* ---- the same card behind two platforms ---- */
 
-static bool same_platform(const struct mot__entry *a, const struct mot__entry *b)
+static bool same_platform(const struct mot__inventory_entry *a,
+                          const struct mot__inventory_entry *b)
 {
     if (a->platform || b->platform)
         return a->platform == b->platform;
@@ -18,7 +19,7 @@ static bool same_platform(const struct mot__entry *a, const struct mot__entry *b
 
 /* A platform lists a device once, so equal keys inside one are parts of a card or PoCL's copies of
  * the CPU. Where both tell a PCI address it decides; drivers make up UUIDs in ways of their own. */
-static bool same_card(const struct mot__entry *a, const struct mot__entry *b)
+static bool same_card(const struct mot__inventory_entry *a, const struct mot__inventory_entry *b)
 {
     if (same_platform(a, b))
         return false;
@@ -27,7 +28,8 @@ static bool same_card(const struct mot__entry *a, const struct mot__entry *b)
     return a->info.uuid[0] && strcmp(a->info.uuid, b->info.uuid) == 0;
 }
 
-static bool serves_better(const struct mot__entry *a, const struct mot__entry *b)
+static bool serves_better(const struct mot__inventory_entry *a,
+                          const struct mot__inventory_entry *b)
 {
     const int rank_a = mot__quirk_platform_rank(a->info.platform);
     const int rank_b = mot__quirk_platform_rank(b->info.platform);
@@ -40,7 +42,7 @@ void mot__policy_join(mot_inventory *inventory)
     size_t i, j;
 
     for (i = 0; i < inventory->count; i++) {
-        const struct mot__entry *best = &inventory->entry[i];
+        const struct mot__inventory_entry *best = &inventory->entry[i];
 
         for (j = 0; j < inventory->count; j++) {
             if (same_card(&inventory->entry[i], &inventory->entry[j]) &&
@@ -74,11 +76,11 @@ static size_t take_all(const mot_inventory *inventory, enum mot_device_type type
  */
 static size_t take_cpu(const mot_inventory *inventory, bool *take)
 {
-    const struct mot__entry *best = NULL;
+    const struct mot__inventory_entry *best = NULL;
     size_t i;
 
     for (i = 0; i < inventory->count; i++) {
-        const struct mot__entry *entry = &inventory->entry[i];
+        const struct mot__inventory_entry *entry = &inventory->entry[i];
         const bool draws = mot__quirk_has(&entry->info, MOT__QUIRK_SOFTWARE, NULL);
 
         if (!candidate(&entry->info, MOT_DEVICE_CPU))
