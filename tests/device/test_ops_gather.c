@@ -14,10 +14,21 @@ static const struct batch cases[] = {{0, 5, 1, true},   {1, 1, 1, true},    {31,
                                      {33, 8, 3, true},  {65, 31, 1, true},  {40, 10, 2, false},
                                      {7, 784, 1, true}, {17, 65, 10, false}};
 
+/* What the batch does not have takes no part. */
+static void launch(mot__device *device, const struct batch *batch, struct mot__gather gather)
+{
+    const struct mot__mem none = {NULL, 0};
+
+    if (!batch->indexed)
+        gather.index = none;
+    if (batch->y_width == 0)
+        gather.y = gather.y_out = none;
+    assert_ok(mot__gather_launch(device, &gather));
+}
+
 static void gather_on(mot__device *device, const struct batch *batch, enum mot_dtype dtype)
 {
     const size_t width = batch->width, y_width = batch->y_width, n = batch->rows * width;
-    const size_t size = dtype == MOT_DTYPE_U8 ? 1 : 4;
     float *x = test_floats(SOURCE * width), *out = test_floats(n), *want = test_floats(n);
     unsigned char *bytes = test_alloc(SOURCE * width, 1);
     uint32_t *index = test_alloc(batch->rows, 4), *y = test_alloc(SOURCE * y_width, 4);
@@ -41,27 +52,21 @@ static void gather_on(mot__device *device, const struct batch *batch, enum mot_d
         memcpy(y_want + r * y_width, y + s * y_width, 4 * y_width);
     }
     xs = test_put_sized(device, dtype == MOT_DTYPE_U8 ? (void *)bytes : (void *)x, SOURCE * width,
-                        size);
+                        dtype == MOT_DTYPE_U8 ? 1 : 4);
     indexes = test_put(device, index, batch->rows);
     ys = test_put(device, y, SOURCE * y_width);
     outs = test_put(device, NULL, n);
     y_outs = test_put(device, NULL, batch->rows * y_width);
-    {
-        struct mot__gather gather = {.rows = batch->rows,
-                                     .width = width,
-                                     .dtype = dtype,
-                                     .x = xs.mem,
-                                     .out = outs.mem,
-                                     .y_width = y_width};
-
-        if (batch->indexed)
-            gather.index = indexes.mem;
-        if (y_width > 0) {
-            gather.y = ys.mem;
-            gather.y_out = y_outs.mem;
-        }
-        assert_ok(mot__gather_launch(device, &gather));
-    }
+    launch(device, batch,
+           (struct mot__gather){.rows = batch->rows,
+                                .width = width,
+                                .dtype = dtype,
+                                .index = indexes.mem,
+                                .x = xs.mem,
+                                .out = outs.mem,
+                                .y_width = y_width,
+                                .y = ys.mem,
+                                .y_out = y_outs.mem});
     test_get(&outs, out);
     test_get(&y_outs, y_out);
     check_bits("out", out, want, n);

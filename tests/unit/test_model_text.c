@@ -144,65 +144,66 @@ static void presets_are_networks(void **state)
     assert_int_equal(net->count, 3);
 }
 
+static const struct {
+    const char *text;
+    mot_status status;
+    const char *story;
+} bad_texts[] = {
+    {"", MOT_BAD_ARG, "the network text is empty"},
+    {" \n", MOT_BAD_ARG, "the network text is empty"},
+    {NULL, MOT_BAD_ARG, "the network text is empty"},
+    {"dens 64", MOT_BAD_ARG,
+     "network text, character 1, \"dens\": no layer has this name; there are input, dense, "
+     "dropout, flatten, mark, goto, add, init, relu, leaky_relu, gelu, sigmoid, tanh, softmax; "
+     "a whole text may be mlp10, mlp64, mlp512"},
+    {"dense 4, mlp10", MOT_BAD_ARG, "character 10, \"mlp10\": no layer has this name"},
+    {"dense 64 relu, conv 3", MOT_BAD_ARG, "character 16, \"conv\": no layer"},
+    {"dense", MOT_BAD_ARG,
+     "character 1, \"dense\": something is missing; write \"dense UNITS [ACTIVATION]\""},
+    {"dense 6f", MOT_BAD_ARG, "character 7, \"6f\": not a number of units; write \"dense"},
+    {"dense -6", MOT_BAD_ARG, "character 7, \"-6\": not a number of units"},
+    {"dense 99999999999999999999", MOT_BAD_ARG, "\"99999999999999999999\": not a number"},
+    {"dense 6 rule", MOT_BAD_ARG,
+     "character 9, \"rule\": not an activation; there are relu, leaky_relu, gelu, sigmoid, "
+     "tanh, softmax"},
+    {"dense 6 relu 7", MOT_BAD_ARG,
+     "character 14, \"7\": one word too many; write \"dense UNITS [ACTIVATION]\""},
+    {"dense 0", MOT_BAD_ARG, "character 1, \"dense\": dense1: 0 units"},
+    {"dense 2305843009213693951", MOT_BAD_SHAPE, "character 1, \"dense\": dense1: the shape"},
+    {"dropout", MOT_BAD_ARG, "something is missing; write \"dropout RATE\""},
+    {"dropout x", MOT_BAD_ARG, "character 9, \"x\": not a rate; write \"dropout RATE\""},
+    {"dropout 1.5", MOT_BAD_ARG, "\"dropout\": dropout1: a rate of 1.5; it must be at least 0"},
+    {"dropout nan", MOT_BAD_ARG, "\"dropout\": dropout1: a rate of nan"},
+    {"dropout 0,2", MOT_BAD_ARG, "character 11, \"2\": no layer"},
+    {"flatten 2", MOT_BAD_ARG, "character 9, \"2\": one word too many; write \"flatten\""},
+    {"relu 2", MOT_BAD_ARG, "character 6, \"2\": one word too many; write \"relu\""},
+    {"mark", MOT_BAD_ARG, "something is missing; write \"mark NAME\""},
+    {"mark a!b", MOT_BAD_ARG, "\"mark\": mark: \"a!b\" is no name"},
+    {"goto b", MOT_BAD_ARG, "character 1, \"goto\": goto: there is no mark \"b\""},
+    {"mark a, dense 2, add a", MOT_BAD_SHAPE,
+     "character 18, \"add\": add1: (2) from dense1 does not fit (4) at the mark \"a\""},
+    {"init best", MOT_BAD_ARG,
+     "character 6, \"best\": not an initialiser; there are he, glorot, normal, zero"},
+    {"dense 4,, dense 5", MOT_BAD_ARG, "character 9: a layer is missing before the comma"},
+    {", dense 5", MOT_BAD_ARG, "character 1: a layer is missing before the comma"},
+    {"dense 4, ", MOT_BAD_ARG, "character 9: a layer is missing at the end"},
+    {"input 4x", MOT_BAD_ARG, "character 7, \"4x\": not 1 to 6 dimensions; write \"input"},
+    {"input 1x1x1x1x1x1x1", MOT_BAD_ARG, "not 1 to 6 dimensions"},
+    {"input 1 1 1 1 1 1 1", MOT_BAD_ARG, "character 19, \"1\": one word too many"},
+    {"input", MOT_BAD_ARG, "something is missing; write \"input 784 (or 1x28x28)\""},
+    {"dense 4 r\xc3\xa9lu", MOT_BAD_ARG, "character 9, \"r\xc3\xa9lu\": not an activation"},
+    {"relu, \xc3\xa9\xc3\xa9, x", MOT_BAD_ARG, "character 7, \"\xc3\xa9\xc3\xa9\""},
+    {"mark \xc3\xa9", MOT_BAD_ARG, "is no name"},
+    {"dense 4 a b c d e f g h i j k l m", MOT_BAD_ARG, "one word too many"},
+};
+
 static void every_bad_text_gets_its_sentence(void **state)
 {
-    static const struct {
-        const char *text;
-        mot_status status;
-        const char *story;
-    } cases[] = {
-        {"", MOT_BAD_ARG, "the network text is empty"},
-        {" \n", MOT_BAD_ARG, "the network text is empty"},
-        {NULL, MOT_BAD_ARG, "the network text is empty"},
-        {"dens 64", MOT_BAD_ARG,
-         "network text, character 1, \"dens\": no layer has this name; there are input, dense, "
-         "dropout, flatten, mark, goto, add, init, relu, leaky_relu, gelu, sigmoid, tanh, softmax; "
-         "a whole text may be mlp10, mlp64, mlp512"},
-        {"dense 4, mlp10", MOT_BAD_ARG, "character 10, \"mlp10\": no layer has this name"},
-        {"dense 64 relu, conv 3", MOT_BAD_ARG, "character 16, \"conv\": no layer"},
-        {"dense", MOT_BAD_ARG,
-         "character 1, \"dense\": something is missing; write \"dense UNITS [ACTIVATION]\""},
-        {"dense 6f", MOT_BAD_ARG, "character 7, \"6f\": not a number of units; write \"dense"},
-        {"dense -6", MOT_BAD_ARG, "character 7, \"-6\": not a number of units"},
-        {"dense 99999999999999999999", MOT_BAD_ARG, "\"99999999999999999999\": not a number"},
-        {"dense 6 rule", MOT_BAD_ARG,
-         "character 9, \"rule\": not an activation; there are relu, leaky_relu, gelu, sigmoid, "
-         "tanh, softmax"},
-        {"dense 6 relu 7", MOT_BAD_ARG,
-         "character 14, \"7\": one word too many; write \"dense UNITS [ACTIVATION]\""},
-        {"dense 0", MOT_BAD_ARG, "character 1, \"dense\": dense1: 0 units"},
-        {"dense 2305843009213693951", MOT_BAD_SHAPE, "character 1, \"dense\": dense1: the shape"},
-        {"dropout", MOT_BAD_ARG, "something is missing; write \"dropout RATE\""},
-        {"dropout x", MOT_BAD_ARG, "character 9, \"x\": not a rate; write \"dropout RATE\""},
-        {"dropout 1.5", MOT_BAD_ARG, "\"dropout\": dropout1: a rate of 1.5; it must be at least 0"},
-        {"dropout nan", MOT_BAD_ARG, "\"dropout\": dropout1: a rate of nan"},
-        {"dropout 0,2", MOT_BAD_ARG, "character 11, \"2\": no layer"},
-        {"flatten 2", MOT_BAD_ARG, "character 9, \"2\": one word too many; write \"flatten\""},
-        {"relu 2", MOT_BAD_ARG, "character 6, \"2\": one word too many; write \"relu\""},
-        {"mark", MOT_BAD_ARG, "something is missing; write \"mark NAME\""},
-        {"mark a!b", MOT_BAD_ARG, "\"mark\": mark: \"a!b\" is no name"},
-        {"goto b", MOT_BAD_ARG, "character 1, \"goto\": goto: there is no mark \"b\""},
-        {"mark a, dense 2, add a", MOT_BAD_SHAPE,
-         "character 18, \"add\": add1: (2) from dense1 does not fit (4) at the mark \"a\""},
-        {"init best", MOT_BAD_ARG,
-         "character 6, \"best\": not an initialiser; there are he, glorot, normal, zero"},
-        {"dense 4,, dense 5", MOT_BAD_ARG, "character 9: a layer is missing before the comma"},
-        {", dense 5", MOT_BAD_ARG, "character 1: a layer is missing before the comma"},
-        {"dense 4, ", MOT_BAD_ARG, "character 9: a layer is missing at the end"},
-        {"input 4x", MOT_BAD_ARG, "character 7, \"4x\": not 1 to 6 dimensions; write \"input"},
-        {"input 1x1x1x1x1x1x1", MOT_BAD_ARG, "not 1 to 6 dimensions"},
-        {"input 1 1 1 1 1 1 1", MOT_BAD_ARG, "character 19, \"1\": one word too many"},
-        {"input", MOT_BAD_ARG, "something is missing; write \"input 784 (or 1x28x28)\""},
-        {"dense 4 r\xc3\xa9lu", MOT_BAD_ARG, "character 9, \"r\xc3\xa9lu\": not an activation"},
-        {"relu, \xc3\xa9\xc3\xa9, x", MOT_BAD_ARG, "character 7, \"\xc3\xa9\xc3\xa9\""},
-        {"mark \xc3\xa9", MOT_BAD_ARG, "is no name"},
-        {"dense 4 a b c d e f g h i j k l m", MOT_BAD_ARG, "one word too many"},
-    };
-
     (void)state;
     assert_ok(mot_model_input(net, MOT_SHAPE(4)));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_story(mot_model_text(net, cases[i].text), cases[i].status, cases[i].story);
+    for (size_t i = 0; i < sizeof bad_texts / sizeof *bad_texts; i++) {
+        assert_story(mot_model_text(net, bad_texts[i].text), bad_texts[i].status,
+                     bad_texts[i].story);
         assert_int_equal(net->count, 1); /* whole or not at all */
         assert_int_equal(net->marks, 0);
         assert_int_equal(net->table.count, 0);
