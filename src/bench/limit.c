@@ -118,7 +118,8 @@ static void judge_batch(struct table *t)
 static void judge_device(struct table *t)
 {
     const struct mot_reckoning *r = t->r;
-    double slope, fixed = 0, rate = 0, rest = 0, now = (double)r->batch / t->step_s, waits = 0;
+    double slope, fixed = 0, fixed_rest = 0, rate = 0, rest = 0, now = (double)r->batch / t->step_s,
+                  waits = 0;
     struct mot_cure cure = {.kind = MOT_LIMIT_DEVICE, .replica = t->slow};
     char gain[32];
     size_t i;
@@ -131,6 +132,8 @@ static void judge_device(struct table *t)
         rate += slope > 0 ? 1 / slope : 0;
         rest += i != t->slow && slope > 0 ? 1 / slope : 0;
         fixed = fmax(fixed, fixed_of(&r->part[i]) * t->step_s);
+        if (i != t->slow)
+            fixed_rest = fmax(fixed_rest, fixed_of(&r->part[i]) * t->step_s);
         waits = fmax(waits, r->part[i].others - r->part[t->slow].others);
     }
     if (waits < 2 * WORTH || rate <= 0)
@@ -138,8 +141,8 @@ static void judge_device(struct table *t)
     cure.share = waits;
     cure.gain = (double)r->batch / (fixed + (double)r->batch / rate) / now;
     snprintf(cure.cure, sizeof cure.cure, "--shares auto");
-    if (rest > 0 && (double)r->batch / (fixed + (double)r->batch / rest) / now > cure.gain) {
-        cure.gain = (double)r->batch / (fixed + (double)r->batch / rest) / now;
+    if (rest > 0 && (double)r->batch / (fixed_rest + (double)r->batch / rest) / now > cure.gain) {
+        cure.gain = (double)r->batch / (fixed_rest + (double)r->batch / rest) / now;
         snprintf(cure.cure, sizeof cure.cure, "leave device %s out", r->label[t->slow]);
     }
     snprintf(

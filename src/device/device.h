@@ -21,7 +21,8 @@ enum mot__gemm_kind {
     MOT__GEMM_CLBLAST,
     MOT__GEMM_TILE_CPU,
     MOT__GEMM_TILE_GPU,
-    MOT__GEMM_KINDS
+    MOT__GEMM_KINDS,
+    MOT__GEMM_TILE = MOT__GEMM_KINDS /* a wish only: the class's own tile */
 };
 
 /* How bytes cross between host and device. AUTO: by map where they share memory, else by copy. */

@@ -77,7 +77,7 @@ static mot_status first_wish(const mot__device *device, const enum mot__gemm_kin
 {
     const char *text = getenv("MOTLEY_GEMM");
 
-    *out = device->gemm_wish;
+    *out = device->gemm_wish == MOT__GEMM_TILE ? order[0] : device->gemm_wish;
     if (*out != MOT__GEMM_AUTO || !text || !text[0] || strcmp(text, "auto") == 0)
         return MOT_OK;
     if (strcmp(text, "clblast") == 0)

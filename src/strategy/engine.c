@@ -20,7 +20,8 @@ struct mot__engine {
     size_t *share;        /* scratch */
     uint64_t number;      /* of the next step */
     double lr;
-    struct mot__story failed; /* a trainer that failed stays failed */
+    float verdict[MOT__VERDICT_FLOATS]; /* not on a stack: a lane given up may still write here */
+    struct mot__story failed;           /* a trainer that failed stays failed */
     uint64_t
         prepared_id[2]; /* samples and rows the plans were last made for: inference, training */
     size_t prepared_rows[2];
@@ -415,8 +416,7 @@ mot_status mot__engine_apply(mot__engine *engine)
 
 mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out)
 {
-    float verdict[MOT__VERDICT_FLOATS];
-    float *const payload = verdict;
+    float *const verdict = engine->verdict, *const payload = verdict;
     mot_status status = MOT_OK;
 
     if (engine->failed.status != MOT_OK)

@@ -16,6 +16,7 @@ struct mot_fleet {
     double deadline_s;
     char cache_dir[512];
     char *notes;
+    bool tainted; /* a lane was given up; its thread may still read what is here */
 };
 
 struct mot_fleet_config mot_fleet_config_default(void)
@@ -58,9 +59,8 @@ static mot_status read_options(const struct mot_fleet_config *config,
         {"auto", MOT_CLASS_AUTO}, {"cpu", MOT_CLASS_CPU}, {"gpu", MOT_CLASS_GPU}};
     static const struct word stagings[] = {
         {"auto", MOT__STAGING_AUTO}, {"map", MOT__STAGING_MAP}, {"copy", MOT__STAGING_COPY}};
-    static const struct word gemms[] = {{"auto", MOT__GEMM_AUTO},
-                                        {"clblast", MOT__GEMM_CLBLAST},
-                                        {"tile", MOT__GEMM_TILE_CPU}}; /* the class's own tile */
+    static const struct word gemms[] = {
+        {"auto", MOT__GEMM_AUTO}, {"clblast", MOT__GEMM_CLBLAST}, {"tile", MOT__GEMM_TILE}};
     const char *profile = getenv("MOTLEY_PROFILE");
     int class = (int)config->device_class, gemm = MOT__GEMM_AUTO, staging = MOT__STAGING_AUTO;
     const char *largest = getenv("MOTLEY_LARGEST"); /* a driver may promise more than it holds */
@@ -158,6 +158,7 @@ static mot_status keep_good(mot_fleet *fleet, struct mot__string *notes)
         }
         mot__string_add(notes, "%sdevice %s left out: %s", notes->used ? "\n" : "",
                         mot__lane_label(fleet->lane[i]), mot_error());
+        fleet->tainted = fleet->tainted || mot__lane_tainted(fleet->lane[i]);
         mot__lane_close(fleet->lane[i]);
     }
     fleet->lanes = kept;
@@ -200,16 +201,15 @@ done:
 
 void mot_fleet_close(mot_fleet *fleet)
 {
-    bool tainted = false;
     size_t i;
 
     if (!fleet)
         return;
     for (i = 0; i < fleet->lanes; i++) {
-        tainted = tainted || mot__lane_tainted(fleet->lane[i]);
+        fleet->tainted = fleet->tainted || mot__lane_tainted(fleet->lane[i]);
         mot__lane_close(fleet->lane[i]);
     }
-    if (tainted)
+    if (fleet->tainted)
         return; /* an abandoned thread may still read what the fleet holds */
     mot_inventory_close(fleet->inventory);
     free(fleet->lane);

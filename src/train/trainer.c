@@ -1,6 +1,8 @@
 /* trainer.c - the trainer's public face: steps, a loop of one's own, parameters by name. */
 #include "train/trainer.h"
 
+#include "base/clock.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,6 +31,7 @@ mot_status mot_trainer_open(mot_fleet *fleet, const mot_model *net,
         free(trainer);
         return status;
     }
+    trainer->spent_s = mot__clock_s();
     *out = trainer;
     return MOT_OK;
 }
@@ -80,8 +83,10 @@ mot_status mot_trainer_lr(mot_trainer *trainer, double lr)
 
 mot_status mot_trainer_run(mot_trainer *trainer, mot_batch *batch, mot_replica_fn fn, void *user)
 {
-    if (!batch || !fn)
+    if (!batch || !fn) {
+        mot_batch_close(batch); /* taken, whatever comes back */
         return mot__fail(MOT_BAD_ARG, "mot_trainer_run: batch or function is NULL");
+    }
     return mot__engine_run(trainer->engine, batch, fn, user);
 }
 

@@ -69,6 +69,23 @@ static void a_device_the_others_wait_for_is_named(void **state)
     assert_non_null(strstr(cure[0].sentence, "device 0 is slow for its share of 64 rows"));
 }
 
+/* Its link alone takes longer than the other device would need for all the rows. */
+static void a_device_that_only_costs_is_left_out(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.forward = 0.1, .backward = 0.1, .staging = 0.8},
+        {.forward = 0.05, .backward = 0.05, .update = 0.05, .waiting = 0.85, .others = 0.85}};
+    const size_t share[] = {64, 64};
+    const struct mot_reckoning r = {2, 128, 1000, 128e3, share, part, labels};
+    struct mot_cure cure[MOT_CURES];
+
+    (void)state;
+    assert_true(mot_bench_limit(&r, cure) >= 1);
+    assert_int_equal(cure[0].kind, MOT_LIMIT_DEVICE);
+    assert_string_equal(cure[0].cure, "leave device 0 out");
+    assert_near(cure[0].gain, 1 / (0.05 + 0.2), 1e-6);
+}
+
 static void links_and_host_memory_are_told_apart(void **state)
 {
     struct mot_breakdown part = {.forward = 0.3, .backward = 0.3, .staging = 0.4};
@@ -117,6 +134,7 @@ int main(void)
         cmocka_unit_test(data_that_comes_late_is_told),
         cmocka_unit_test(a_small_batch_is_told_with_the_batch_that_helps),
         cmocka_unit_test(a_device_the_others_wait_for_is_named),
+        cmocka_unit_test(a_device_that_only_costs_is_left_out),
         cmocka_unit_test(links_and_host_memory_are_told_apart),
         cmocka_unit_test(a_busy_device_has_no_cure),
     };
