@@ -1,33 +1,35 @@
 /* peak.cl - multiply-adds in registers and nothing else: what the arithmetic units can do at best.
- * Grid: one item per chain bundle. rounds passes of 8 chains of VEC lanes; the result is written so
- * that nothing is dropped. */
+ * Grid: one item per bundle of CHAINS chains, each a vector; rounds passes. The factor and the term
+ * are read from memory, so that no compiler can reckon ahead, by vload, after which clang gives a CPU
+ * its widest registers; the sum is written, so that nothing is dropped. */
 #if CLASS_CPU
 typedef float16 wide;
-#define SUM(v)                                                                                     \
-    (v.s0 + v.s1 + v.s2 + v.s3 + v.s4 + v.s5 + v.s6 + v.s7 + v.s8 + v.s9 + v.sa + v.sb + v.sc +    \
-     v.sd + v.se + v.sf)
+#define LOAD_WIDE(p) vload16(0, p)
+#define STORE_WIDE(v, p) vstore16(v, 0, p)
+#define LANES 16
 #else
 typedef float4 wide;
-#define SUM(v) (v.s0 + v.s1 + v.s2 + v.s3)
+#define LOAD_WIDE(p) vload4(0, p)
+#define STORE_WIDE(v, p) vstore4(v, 0, p)
+#define LANES 4
 #endif
+#define CHAINS 12 /* enough to hide the latency of two units, few enough for 16 registers */
 
-kernel void peak(const uint rounds, const float a, const float b, global float *out,
+kernel void peak(const uint rounds, global const float *in, const uint in_at, global float *out,
                  const uint out_at)
 {
-    const size_t i = get_global_id(0);
-    wide x0 = (wide)(1.0f), x1 = (wide)(1.1f), x2 = (wide)(1.2f), x3 = (wide)(1.3f);
-    wide x4 = (wide)(1.4f), x5 = (wide)(1.5f), x6 = (wide)(1.6f), x7 = (wide)(1.7f);
-    const wide m = (wide)(a), c = (wide)(b);
+    const wide m = LOAD_WIDE(in + in_at), c = LOAD_WIDE(in + in_at + LANES);
+    wide x[CHAINS], sum = (wide)(0.0f);
 
-    for (uint r = 0; r < rounds; r++) {
-        x0 = mad(x0, m, c);
-        x1 = mad(x1, m, c);
-        x2 = mad(x2, m, c);
-        x3 = mad(x3, m, c);
-        x4 = mad(x4, m, c);
-        x5 = mad(x5, m, c);
-        x6 = mad(x6, m, c);
-        x7 = mad(x7, m, c);
-    }
-    out[out_at + i] = SUM(x0) + SUM(x1) + SUM(x2) + SUM(x3) + SUM(x4) + SUM(x5) + SUM(x6) + SUM(x7);
+#pragma unroll
+    for (uint i = 0; i < CHAINS; i++)
+        x[i] = (wide)(1.0f + 0.1f * (float)i);
+    for (uint r = 0; r < rounds; r++)
+#pragma unroll
+        for (uint i = 0; i < CHAINS; i++)
+            x[i] = x[i] * m + c;
+#pragma unroll
+    for (uint i = 0; i < CHAINS; i++)
+        sum += x[i];
+    STORE_WIDE(sum, out + out_at + get_global_id(0) * LANES);
 }

@@ -7,7 +7,8 @@
 #include <motley/bench.h>
 
 #define PEAK_ROUNDS 4096
-#define PEAK_CHAINS 8
+#define PEAK_CHAINS 12 /* CHAINS in the kernel */
+#define PEAK_LANES_MOST 16
 
 size_t mot_bench_gemm_kinds(void)
 {
@@ -110,16 +111,15 @@ mot_status mot_bench_gemm(mot_fleet *fleet, size_t lane, size_t kind,
 /* ---- the limit ---- */
 
 struct peak {
-    mot__buffer *out;
+    mot__buffer *in, *out;
     size_t items;
 };
 
 static mot_status run_peak(mot__device *device, void *user)
 {
     const struct peak *peak = user;
-    const struct mot__mem out = {peak->out, 0};
-    const struct mot__arg args[] = {MOT__U32(PEAK_ROUNDS), MOT__F32(0.999f), MOT__F32(0.001f),
-                                    MOT__MEM(out)};
+    const struct mot__mem in = {peak->in, 0}, out = {peak->out, 0};
+    const struct mot__arg args[] = {MOT__U32(PEAK_ROUNDS), MOT__MEM(in), MOT__MEM(out)};
 
     return mot__launch(device, &(struct mot__launch){.program = "peak",
                                                      .kernel = "peak",
@@ -134,15 +134,23 @@ static mot_status job_peak(mot__lane *lane, void *user, void *payload)
     mot__device *device = mot__lane_device(lane);
     const struct mot__device_facts *facts = mot__device_facts(device);
     const bool cpu = facts->device_class == MOT_CLASS_CPU;
-    struct peak peak = {NULL, cpu ? facts->units * 8 : facts->units * 2048};
-    const double lanes = cpu ? 16 : 4;
+    struct peak peak = {NULL, NULL, cpu ? facts->units * 8 : facts->units * 2048};
+    const size_t lanes = cpu ? PEAK_LANES_MOST : 4;
+    float in[2 * PEAK_LANES_MOST];
     mot_status status = MOT_OK;
+    size_t i;
 
     (void)payload;
-    MOT_TRY(mot__buffer_open(device, peak.items * sizeof(float), &peak.out));
+    for (i = 0; i < 2 * lanes; i++)
+        in[i] = i < lanes ? 0.999f : 0.001f; /* the chains stay near 1 */
+    MOT_TRY(mot__buffer_open(device, sizeof in, &peak.in));
+    MOT_TRY(mot__buffer_write(peak.in, 0, in, sizeof in));
+    MOT_TRY(mot__buffer_open(device, peak.items * lanes * sizeof(float), &peak.out));
     MOT_TRY(best_of(device, run_peak, &peak,
-                    2.0 * lanes * PEAK_CHAINS * PEAK_ROUNDS * (double)peak.items, 0.3, user));
+                    2.0 * (double)lanes * PEAK_CHAINS * PEAK_ROUNDS * (double)peak.items, 0.3,
+                    user));
 done:
+    mot__buffer_close(peak.in);
     mot__buffer_close(peak.out);
     return status;
 }
