@@ -1,7 +1,7 @@
 /* peak.cl - multiply-adds in registers and nothing else: what the arithmetic units can do at best.
  * Grid: one item per bundle of CHAINS chains, each a vector; rounds passes. The factor and the term
- * are read from memory, so that no compiler can reckon ahead, by vload, after which clang gives a CPU
- * its widest registers; the sum is written, so that nothing is dropped. */
+ * are read from memory, so that no compiler can reckon ahead, by vload, after which clang gives a
+ * CPU its widest registers; the sum is written, so that nothing is dropped. */
 #if CLASS_CPU
 typedef float16 wide;
 #define LOAD_WIDE(p) vload16(0, p)

@@ -110,6 +110,8 @@ mot_status mot__device_open(const mot_inventory *inventory, const struct mot__pi
     mot__inventory_handles(inventory, pick->device, &platform, &whole);
     gather_facts(device, pick, options);
     device->profile = options->profile;
+    device->beat = options->beat;
+    device->beat_user = options->beat_user;
     device->gemm_wish = options->gemm;
     snprintf(device->cache_dir, sizeof device->cache_dir, "%s",
              options->cache_dir ? options->cache_dir : "");

@@ -36,6 +36,9 @@ struct mot__device_options {
     enum mot__gemm_kind gemm;
     enum mot__staging staging;
     bool profile; /* queues tell times */
+    /* Told after each thing that may take long, a build or a wait, that this device is alive. */
+    void (*beat)(void *user);
+    void *beat_user;
 };
 
 struct mot__device_facts {

@@ -218,6 +218,7 @@ mot_status mot__device_reached(mot__device *device, uint64_t mark)
     /* One wait for the newest: the compute queue is in order, so the rest have ended or are
      * transfers. */
     error = clWaitForEvents(1, &device->pending[newest % MOT__PENDING].event);
+    mot__beat(device);
     device->counts.waits++;
     if (mot__cl_loss(error))
         return mot__cl_fail(device, error, "waiting");

@@ -44,6 +44,8 @@ struct mot__gemm_state; /* gemm.c */
 
 struct mot__device {
     struct mot__device_facts facts;
+    void (*beat)(void *user); /* NULL: nobody listens */
+    void *beat_user;
     cl_device_id id;
     bool sub; /* id is a sub-device of ours */
     cl_context context;
@@ -73,6 +75,12 @@ struct mot__device {
     struct mot__phases phases;
     cl_ulong clock_end; /* up to here the device's time is accounted for; 0: nothing yet */
 };
+
+static inline void mot__beat(const mot__device *device)
+{
+    if (device->beat)
+        device->beat(device->beat_user);
+}
 
 /* Turn an OpenCL error into a story, and remember a lost device. what: printf-like. */
 mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, ...)

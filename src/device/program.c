@@ -142,6 +142,7 @@ static mot_status build_text(mot__device *device, const char *name, const char *
         return mot__cl_fail(device, error, "the text of cl/%s.cl", name);
     error = clBuildProgram(program, 1, &device->id, options, NULL, NULL);
     device->counts.compiles++;
+    mot__beat(device);
     if (error) {
         status = build_failed(device, name, program, error);
         clReleaseProgram(program);

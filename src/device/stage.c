@@ -372,6 +372,7 @@ mot_status mot__stage_wait(mot__stage *stage, size_t at)
         error = state;
     }
     set_event(&slot->event, NULL);
+    mot__beat(stage->device);
     if (!error)
         return MOT_OK;
     /* A command before it may have failed: its story says more than "waiting failed". */

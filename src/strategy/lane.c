@@ -24,7 +24,7 @@ struct mot__lane {
     struct mot__lock lock; /* guards what follows */
     struct job queue[MOT__LANE_QUEUE];
     uint64_t posted, begun, ended;
-    double begun_s;            /* when the running job began */
+    double begun_s;            /* when the running job began, or its device last did something */
     double starved_s, since_s; /* without a job: in all, and since when (0: it has one) */
     bool leaving, tainted;
     struct mot__story story; /* the first failure not yet told */
@@ -77,6 +77,16 @@ static mot_status test_device(mot__device *device)
                      mot__device_facts(device)->info.name, why);
 }
 
+/* The device did something: its deadline begins anew. */
+static void on_beat(void *user)
+{
+    mot__lane *lane = user;
+
+    mot__lock_take(&lane->lock);
+    lane->begun_s = mot__clock_s();
+    mot__lock_give(&lane->lock);
+}
+
 static mot_status job_open(mot__lane *lane, void *user, void *payload)
 {
     mot_status status;
@@ -104,6 +114,8 @@ mot_status mot__lane_open(const struct mot__lane_config *config, mot__lane **out
     if (!lane)
         return mot__fail(MOT_NO_MEMORY, "a lane's %zu bytes", sizeof *lane);
     lane->config = *config;
+    lane->config.options.beat = on_beat;
+    lane->config.options.beat_user = lane;
     status = mot__lock_init(&lane->lock);
     if (status != MOT_OK) {
         free(lane);
