@@ -308,6 +308,25 @@ mot_status mot_trainer_metrics(mot_trainer *trainer,
 /* The rows each replica takes of a batch of so many: share (replicas), e.g. 71, 38, 19. */
 mot_status mot_trainer_split(const mot_trainer *trainer, size_t rows, size_t *share);
 
+/* What happened of its own accord: nothing to act on, but worth a line in a log. */
+enum mot_note_kind {
+    MOT_NOTE_SHARES, /* the split of a batch changed, or a device was left out */
+    MOT_NOTE_DIFFER, /* a replica's copy differed from the others' */
+    MOT_NOTE_NUMBER, /* a loss or gradient was not finite; the step was refused */
+    MOT_NOTE_DEVICE  /* a device behaved as it should not */
+};
+struct mot_note {
+    enum mot_note_kind kind;
+    uint64_t step;      /* counted from 0 since the trainer opened */
+    ptrdiff_t replica;  /* -1: none in particular */
+    char device[32];    /* its label, "0/2.1"; "" with -1 */
+    char parameter[64]; /* "dense1.weight"; "" where none is meant */
+    char text[320];     /* the sentence */
+};
+/* The oldest note not yet taken; false: there is none. The last 32 are kept. mot_fit takes them and
+ * tells each as an event. */
+bool mot_trainer_note(mot_trainer *trainer, struct mot_note *out);
+
 /* A loop of the user's own: fn(replica, shard, user) on each replica's thread, in parallel.
  * Gradients add up over runs until mot_trainer_apply reduces them and updates. Non-zero from fn
  * stops: the run fails and what had added up is dropped; the trainer stays as it was. */
@@ -346,7 +365,13 @@ mot_status mot_weights_load(mot_trainer *trainer, const char *path); /* all or n
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-enum mot_event_kind { MOT_EVENT_START, MOT_EVENT_PROGRESS, MOT_EVENT_EPOCH, MOT_EVENT_END };
+enum mot_event_kind {
+    MOT_EVENT_START,
+    MOT_EVENT_PROGRESS,
+    MOT_EVENT_EPOCH,
+    MOT_EVENT_END,
+    MOT_EVENT_NOTE /* at any time after START: something worth a line happened */
+};
 
 struct mot_event { /* valid during the callback */
     enum mot_event_kind kind;
@@ -358,6 +383,7 @@ struct mot_event { /* valid during the callback */
     double test_loss, test_accuracy; /* NaN without test data */
     double samples_per_s, seconds, seconds_left;
     const mot_fleet *fleet;
+    const struct mot_note *note; /* of NOTE; else NULL */
 };
 typedef int (*mot_event_fn)(const struct mot_event *event,
                             void *user); /* non-zero: stop, keeping what was learned */

@@ -246,6 +246,13 @@ void screen_progress(struct screen *screen, const struct mot_event *event)
     screen->drawn = true;
 }
 
+void screen_note(struct screen *screen, const struct mot_event *event)
+{
+    screen_clear(screen);
+    fprintf(screen->out, "%s\n", event->note->text);
+    fflush(screen->out);
+}
+
 void screen_epoch(struct screen *screen, const struct mot_event *event)
 {
     struct part part[PARTS] = {{"", 0}, {"", 1}, {"", 3}, {"", 5}, {"", 2}, {"", 4}, {"", 6}};

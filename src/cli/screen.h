@@ -20,6 +20,7 @@ void screen_open(struct screen *screen, FILE *out, bool quiet);
 void screen_start(struct screen *screen, const struct mot_event *event, const char *net,
                   const struct dataset *data);
 void screen_progress(struct screen *screen, const struct mot_event *event);
+void screen_note(struct screen *screen, const struct mot_event *event);
 void screen_epoch(struct screen *screen, const struct mot_event *event);
 void screen_clear(struct screen *screen); /* take the unfinished line away */
 

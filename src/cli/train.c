@@ -78,6 +78,23 @@ static void json_epoch(struct run *run, const struct mot_event *event)
     put_end(&run->json);
 }
 
+static void json_note(struct run *run, const struct mot_event *event)
+{
+    static const char *const kind[] = {[MOT_NOTE_SHARES] = "shares",
+                                       [MOT_NOTE_DIFFER] = "differ",
+                                       [MOT_NOTE_NUMBER] = "number",
+                                       [MOT_NOTE_DEVICE] = "device"};
+    const struct mot_note *note = event->note;
+
+    json_event(run, "note");
+    put_text(&run->json, "kind", kind[note->kind]);
+    put_count(&run->json, "step", note->step);
+    put_text(&run->json, "device", note->device[0] ? note->device : NULL);
+    put_text(&run->json, "parameter", note->parameter[0] ? note->parameter : NULL);
+    put_text(&run->json, "text", note->text);
+    put_end(&run->json);
+}
+
 static void json_finish(struct run *run, bool stopped)
 {
     const char *out = run->options->out;
@@ -123,12 +140,19 @@ static void on_epoch(struct run *run, const struct mot_event *event)
     why_begin(&run->why);
 }
 
+static void on_note(struct run *run, const struct mot_event *event)
+{
+    if (run->options->json)
+        json_note(run, event);
+    else
+        screen_note(&run->screen, event);
+}
+
 static int on_event(const struct mot_event *event, void *user)
 {
     static void (*const handler[])(struct run * run, const struct mot_event *event) = {
-        [MOT_EVENT_START] = on_start,
-        [MOT_EVENT_PROGRESS] = on_progress,
-        [MOT_EVENT_EPOCH] = on_epoch,
+        [MOT_EVENT_START] = on_start, [MOT_EVENT_PROGRESS] = on_progress,
+        [MOT_EVENT_EPOCH] = on_epoch, [MOT_EVENT_NOTE] = on_note,
         [MOT_EVENT_END] = NULL, /* told once the weights are saved */
     };
     struct run *run = user;

@@ -15,6 +15,7 @@
 struct mot__engine {
     mot_fleet *fleet;
     struct mot__common common;
+    struct mot__notes notes;
     mot_replica *replica; /* (common.replicas) */
     double *weight;       /* (common.replicas): shares */
     size_t *share;        /* scratch */
@@ -188,6 +189,12 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
     engine = calloc(1, sizeof *engine);
     if (!engine)
         return mot__fail(MOT_NO_MEMORY, "an engine's %zu bytes", sizeof *engine);
+    status = mot__notes_init(&engine->notes);
+    if (status != MOT_OK) {
+        free(engine);
+        return status;
+    }
+    engine->common.notes = &engine->notes;
     engine->fleet = fleet;
     engine->common.config = *config;
     engine->lr = config->optimizer.lr;
@@ -221,6 +228,7 @@ void mot__engine_close(mot__engine *engine)
         tainted = tainted || mot__lane_tainted(engine->replica[i].lane);
     if (tainted)
         return; /* an abandoned thread may still use it */
+    mot__notes_clear(&engine->notes);
     mot__group_close(engine->common.group);
     mot_model_close(engine->common.net);
     free(engine->common.bucket);
@@ -248,6 +256,11 @@ const mot_fleet *mot__engine_fleet(const mot__engine *engine)
 void mot__engine_split(const mot__engine *engine, size_t rows, size_t *share)
 {
     mot__shares_split(rows, engine->weight, engine->common.replicas, share);
+}
+
+bool mot__engine_note(mot__engine *engine, struct mot_note *out)
+{
+    return mot__notes_take(&engine->notes, out);
 }
 
 void mot__engine_lr(mot__engine *engine, double lr)

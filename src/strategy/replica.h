@@ -8,6 +8,7 @@
 #include "model/plan.h"
 #include "optim/optim.h"
 #include "strategy/lane.h"
+#include "strategy/notes.h"
 
 #define MOT__AHEAD 8 /* steps queued before the oldest must have ended */
 
@@ -21,6 +22,7 @@ struct mot__common {
     size_t buckets;
     size_t piece_floats;
     const struct mot__strategy *strategy;
+    struct mot__notes *notes; /* any replica may add */
 };
 
 struct mot_replica {

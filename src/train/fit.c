@@ -42,6 +42,18 @@ static void tell(struct fit *fit, enum mot_event_kind kind)
         fit->stop = true;
 }
 
+/* What was noticed since the last time, each in an event of its own. */
+static void tell_notes(struct fit *fit)
+{
+    struct mot_note note;
+
+    while (mot_trainer_note(fit->trainer, &note)) {
+        fit->event.note = &note;
+        tell(fit, MOT_EVENT_NOTE);
+    }
+    fit->event.note = NULL;
+}
+
 /* Bring the running sums up to date; waits for the devices. */
 static mot_status collect(struct fit *fit)
 {
@@ -85,6 +97,7 @@ static mot_status run_steps(struct fit *fit)
             break;
         MOT_TRY(mot_trainer_step(fit->trainer, batch));
         fit->event.step++;
+        tell_notes(fit);
         if (fit->config->progress_s > 0 &&
             mot__clock_s() - fit->told_s >= fit->config->progress_s) {
             MOT_TRY(collect(fit));
@@ -138,6 +151,7 @@ static mot_status run_epoch(struct fit *fit)
     fit->began_s = fit->told_s = mot__clock_s();
     MOT_TRY(run_steps(fit));
     MOT_TRY(collect(fit));
+    tell_notes(fit);
     if (fit->config->progress_s > 0 && !fit->stop)
         tell(fit, MOT_EVENT_PROGRESS); /* all steps done, nothing tested yet */
     if (fit->steps == 0 && fit->skipped > 0) {
@@ -220,6 +234,7 @@ mot_status mot_fit(mot_trainer *trainer, mot_data *train, mot_data *test,
         return mot__fail(MOT_BAD_ARG, "mot_fit: epochs = 0");
     MOT_TRY(begin(&fit));
     tell(&fit, MOT_EVENT_START);
+    tell_notes(&fit);
     for (fit.event.epoch = 1; fit.event.epoch <= config.epochs && !fit.stop; fit.event.epoch++)
         MOT_TRY(run_epoch(&fit));
     fit.event.epoch--;

@@ -49,6 +49,8 @@ int mot_print_event(const struct mot_event *event, void *user)
         fprintf(stream, "Epoch %zu/%zu\n", event->epoch, event->epochs);
         print_epoch(event, stream);
     }
+    if (event->kind == MOT_EVENT_NOTE)
+        fprintf(stream, "%s\n", event->note->text);
     fflush(stream);
     return 0;
 }

@@ -67,6 +67,11 @@ mot_status mot_trainer_split(const mot_trainer *trainer, size_t rows, size_t *sh
     return MOT_OK;
 }
 
+bool mot_trainer_note(mot_trainer *trainer, struct mot_note *out)
+{
+    return mot__engine_note(trainer->engine, out);
+}
+
 mot_status mot_trainer_lr(mot_trainer *trainer, double lr)
 {
     struct mot_optimizer optimizer = mot__engine_common(trainer->engine)->config.optimizer;
