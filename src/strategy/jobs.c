@@ -156,8 +156,8 @@ mot_status mot__job_metrics(mot__lane *lane, void *user, void *payload)
     (void)lane;
     if (replica->broken)
         return MOT_OK;
-    return ended(replica,
-                 mot__replica_metrics(replica, replica->rank == 0 ? *(float **)payload : unused));
+    return ended(replica, replica->common->strategy->metrics(
+                              replica, replica->rank == 0 ? *(float **)payload : unused));
 }
 
 mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)

@@ -85,4 +85,12 @@ done:
     return status;
 }
 
-const struct mot__strategy mot__strategy_mirrored = {"mirrored", true, ready, reduce};
+const struct mot__strategy mot__strategy_mirrored = {
+    .name = "mirrored",
+    .staged = true,
+    .open = mot__own_open,
+    .plan = mot__own_plan,
+    .ready = ready,
+    .reduce = reduce,
+    .metrics = mot__own_metrics,
+};

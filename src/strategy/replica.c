@@ -13,26 +13,12 @@ static const struct mot__parameters *table_of(const mot_replica *replica)
     return &replica->common->net->table;
 }
 
-static struct mot__mem record_of(const mot_replica *replica)
+struct mot__mem mot__replica_record(const mot_replica *replica)
 {
     return mot__flat_at(replica->gradients, table_of(replica)->floats);
 }
 
 /* ---- opening ---- */
-
-static mot_status open_small(mot_replica *replica)
-{
-    float verdict[MOT__VERDICT_FLOATS];
-    mot_status status = MOT_OK;
-
-    MOT_TRY(mot__buffer_open(replica->device, sizeof verdict, &replica->verdict));
-    MOT_TRY(mot__buffer_open(replica->device, MOT__NORM_PARTS * sizeof(float), &replica->partials));
-    MOT_TRY(mot__buffer_open(replica->device, MOT__RECORD_FLOATS * sizeof(float), &replica->tally));
-    mot__verdict_start(verdict);
-    MOT_TRY(mot__buffer_write(replica->verdict, 0, verdict, sizeof verdict));
-done:
-    return status;
-}
 
 static mot_status too_many_parameters(const mot_replica *replica)
 {
@@ -53,7 +39,6 @@ mot_status mot__replica_open(mot_replica *replica, const float *start)
     const struct mot__common *common = replica->common;
     const struct mot__parameters *table = table_of(replica);
     mot_status status = MOT_OK;
-    size_t i;
 
     replica->device = mot__lane_device(replica->lane);
     MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats, false,
@@ -61,10 +46,8 @@ mot_status mot__replica_open(mot_replica *replica, const float *start)
     MOT_TRY(mot__flat_write(replica->parameters, 0, start, table->floats));
     MOT_TRY(mot__flat_open(replica->device, table, MOT__RECORD_FLOATS, common->piece_floats,
                            common->strategy->staged, &replica->gradients));
-    for (i = 0; i < mot__optim_slots(&common->config.optimizer); i++)
-        MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats, false,
-                               &replica->slot[i]));
-    MOT_TRY(open_small(replica));
+    MOT_TRY(mot__buffer_open(replica->device, MOT__RECORD_FLOATS * sizeof(float), &replica->tally));
+    MOT_TRY(common->strategy->open(replica));
 done:
     return status == MOT_NO_MEMORY ? too_many_parameters(replica) : status;
 }
@@ -84,81 +67,6 @@ void mot__replica_close(mot_replica *replica)
     mot__flat_close(replica->slot[1]);
 }
 
-/* ---- the update list ---- */
-
-/* The flat buffers are cut alike, so a piece of one is a piece of all; the record is not a
- * parameter. */
-static struct mot__update update_of(const mot_replica *replica, size_t piece)
-{
-    const size_t begin = replica->parameters->piece[piece].begin;
-    struct mot__update update = {.n = replica->parameters->piece[piece].count,
-                                 .p = mot__flat_at(replica->parameters, begin),
-                                 .g = mot__flat_at(replica->gradients, begin),
-                                 .verdict = whole(replica->verdict)};
-    size_t i;
-
-    for (i = 0; i < 2; i++)
-        if (replica->slot[i])
-            update.slot[i] = mot__flat_at(replica->slot[i], begin);
-    return update;
-}
-
-static mot_status run_norm(void *user, const struct mot__step *step)
-{
-    mot_replica *replica = user;
-    struct mot__update piece[MOT__STAGE_SLOTS];
-    size_t i;
-
-    (void)step;
-    for (i = 0; i < replica->parameters->pieces; i++)
-        piece[i] = update_of(replica, i);
-    return mot__norm_launch(replica->device, piece, replica->parameters->pieces,
-                            whole(replica->partials));
-}
-
-static mot_status run_verdict(void *user, const struct mot__step *step)
-{
-    mot_replica *replica = user;
-
-    (void)step;
-    return mot__verdict_launch(replica->device, &replica->common->config.optimizer, replica->lr,
-                               record_of(replica), whole(replica->partials),
-                               whole(replica->verdict));
-}
-
-static mot_status run_update(void *user, const struct mot__step *step)
-{
-    mot_replica *replica = user;
-    mot_status status = MOT_OK;
-    struct mot__update update;
-    size_t i;
-
-    (void)step;
-    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++) {
-        update = update_of(replica, i);
-        status = mot__update_launch(replica->device, &replica->common->config.optimizer,
-                                    replica->lr, &update);
-    }
-    return status;
-}
-
-static mot_status make_update(mot_replica *replica, mot__plan *plan)
-{
-    struct mot__list *list = &mot__plan_lists(plan)->update;
-    mot_status status = MOT_OK;
-
-    if (replica->parameters->pieces > MOT__STAGE_SLOTS)
-        return mot__fail(MOT_UNSUPPORTED, "parameters in %zu pieces: %d are the most",
-                         replica->parameters->pieces, MOT__STAGE_SLOTS);
-    if (replica->common->config.optimizer.clip_norm > 0)
-        MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_norm, replica, 0}));
-    MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_verdict, replica, 0}));
-    MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_update, replica, 0}));
-    MOT_TRY(mot__plan_rehearse(plan, list));
-done:
-    return status;
-}
-
 /* ---- plans and feeds ---- */
 
 static struct mot__plan_config plan_config(const mot_replica *replica, size_t rows, bool training)
@@ -174,7 +82,7 @@ static struct mot__plan_config plan_config(const mot_replica *replica, size_t ro
         .seed = common->config.seed,
         .parameters = replica->parameters,
         .gradients = training ? replica->gradients : NULL,
-        .record = training ? record_of(replica) : whole(replica->tally),
+        .record = training ? mot__replica_record(replica) : whole(replica->tally),
         .bucket = common->bucket,
         .buckets = training ? common->buckets : 0,
     };
@@ -188,7 +96,7 @@ static mot_status make_plan(mot_replica *replica, size_t rows, bool training, mo
 
     MOT_TRY(mot__plan_open(replica->device, &config, &plan));
     if (training)
-        MOT_TRY(make_update(replica, plan));
+        MOT_TRY(replica->common->strategy->plan(replica, plan));
     *out = plan;
     plan = NULL;
 done:
@@ -364,21 +272,6 @@ mot_status mot__replica_commit(mot_replica *replica)
         MOT_TRY(mot__device_reached(replica->device, *mark));
     MOT_TRY(mot__device_mark(replica->device, mark));
     replica->steps++;
-done:
-    return status;
-}
-
-mot_status mot__replica_metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS])
-{
-    float cleared[MOT__VERDICT_FLOATS];
-    mot_status status = MOT_OK;
-    size_t i;
-
-    MOT_TRY(mot__buffer_read(replica->verdict, 0, verdict, MOT__VERDICT_FLOATS * sizeof(float)));
-    for (i = 0; i < MOT__VERDICT_FLOATS; i++)
-        cleared[i] = verdict[i];
-    mot__verdict_clear_metrics(cleared);
-    MOT_TRY(mot__buffer_write(replica->verdict, 0, cleared, sizeof cleared));
 done:
     return status;
 }

@@ -50,12 +50,23 @@ struct mot_replica {
 struct mot__strategy {
     const char *name;
     bool staged; /* gradients have a host side */
+    /* What there is beside parameters and gradients: optimizer state, verdict. */
+    mot_status (*open)(mot_replica *replica);
+    /* Fill the update list of a training plan. */
+    mot_status (*plan)(mot_replica *replica, mot__plan *plan);
     /* The gradients of a bucket are final (plan.h). */
     mot_status (*ready)(mot_replica *replica, size_t bucket);
-    /* Reduce what was made ready, then queue the update. */
+    /* Reduce what was made ready; the update list follows. */
     mot_status (*reduce)(mot_replica *replica);
+    /* Read the running metrics and clear them. */
+    mot_status (*metrics)(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS]);
 };
 extern const struct mot__strategy mot__strategy_single, mot__strategy_mirrored;
+
+/* open, plan and metrics where each lane has state and verdict of its own on the device. */
+mot_status mot__own_open(mot_replica *replica);
+mot_status mot__own_plan(mot_replica *replica, mot__plan *plan);
+mot_status mot__own_metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS]);
 
 /* Where the time of one replica went, in seconds since the last call. */
 struct mot__spent {
@@ -75,13 +86,12 @@ mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples 
 
 void mot__replica_release(mot_replica *replica, bool training); /* plan and feed of that mode */
 
+struct mot__mem mot__replica_record(const mot_replica *replica); /* of the step, on the device */
 mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_t begin,
                              size_t rows, uint64_t number);
 mot_status mot__replica_forward(mot_replica *replica);
 mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, bool ready);
 mot_status mot__replica_commit(mot_replica *replica); /* all-reduce, verdict, update */
-mot_status mot__replica_metrics(mot_replica *replica,
-                                float verdict[MOT__VERDICT_FLOATS]); /* reads and clears */
 
 mot_status mot__replica_tally_begin(mot_replica *replica);
 mot_status mot__replica_tally(mot_replica *replica, const mot_batch *batch, size_t begin,

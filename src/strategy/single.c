@@ -13,4 +13,12 @@ static mot_status reduce(mot_replica *replica)
     return MOT_OK;
 }
 
-const struct mot__strategy mot__strategy_single = {"single", false, ready, reduce};
+const struct mot__strategy mot__strategy_single = {
+    .name = "single",
+    .staged = false,
+    .open = mot__own_open,
+    .plan = mot__own_plan,
+    .ready = ready,
+    .reduce = reduce,
+    .metrics = mot__own_metrics,
+};
