@@ -282,7 +282,8 @@ struct mot_trainer_config {
     const char *shares;         /* "auto" (by measured speed), "even", "3,1"; NULL: auto */
     enum mot_loss loss;
     struct mot_optimizer optimizer;
-    uint64_t seed; /* of initial values, dropout and shuffling */
+    uint64_t seed;     /* of initial values, dropout and shuffling */
+    size_t accumulate; /* steps whose gradients add up to one update; 1: each updates */
 };
 struct mot_trainer_config
 mot_trainer_config_default(void); /* mirrored, Adam 0.001, cross-entropy */
@@ -301,7 +302,9 @@ struct mot_metrics {  /* since the last call of mot_trainer_metrics */
 };
 
 /* One step: compute on all replicas, reduce, verdict, update. Takes the batch, whatever comes back.
- * Returns when the step is queued; a failure may be told by a later call. */
+ * Returns when the step is queued; a failure may be told by a later call. With accumulate = N only
+ * every N-th step reduces and updates, as one with a batch N times as large would;
+ * mot_trainer_apply ends such a group early, and its gradient is the mean of what was in it. */
 mot_status mot_trainer_step(mot_trainer *trainer, mot_batch *batch);
 mot_status mot_trainer_metrics(mot_trainer *trainer,
                                struct mot_metrics *out); /* waits; starts anew */
@@ -378,6 +381,7 @@ struct mot_event { /* valid during the callback */
     size_t epoch, epochs; /* epoch counts from 1 */
     size_t step, steps;   /* in this epoch */
     size_t batch, replicas, parameters, samples, test_samples;
+    size_t accumulate;               /* steps to one update */
     const size_t *share;             /* (replicas): rows of a whole batch on each */
     double loss, accuracy;           /* this epoch so far */
     double test_loss, test_accuracy; /* NaN without test data */

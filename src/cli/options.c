@@ -60,6 +60,8 @@ const struct option option_table[] = {
      "what to learn; DIR is a folder of IDX files, plain or .gz, under MNIST's names"},
     {"epochs", "N", "5", TRAIN, OPTION_COUNT, AT(epochs), "passes over the training data"},
     {"batch", "N", "128", RUNS, OPTION_COUNT, AT(batch), "samples of one step, over all devices"},
+    {"accumulate", "N", "1", TRAIN, OPTION_COUNT, AT(accumulate),
+     "steps whose gradients add up to one update, as a batch N times as large would make"},
     {"batch", "N", NULL, BENCH, OPTION_COUNT, AT(batch),
      "samples of one step; without it 32 for mlp64, else 128"},
     {"seconds", "S", "5", BENCH, OPTION_RATE, AT(seconds), "how long each figure is measured"},

@@ -172,7 +172,8 @@ void screen_line(const struct mot_event *event, size_t width, bool colour, char 
     width = width > 1 ? width - 1 : 1; /* the last column would make some terminals wrap */
     snprintf(part[0].text, PART, "epoch %zu/%zu", event->epoch, event->epochs);
     snprintf(part[2].text, PART, "%zu/%zu", event->step, event->steps);
-    snprintf(part[3].text, PART, "loss %.4f", event->loss);
+    if (!isnan(event->loss)) /* a first long group of steps is not applied yet */
+        snprintf(part[3].text, PART, "loss %.4f", event->loss);
     write_accuracy(event->accuracy, "acc", part[4].text, PART);
     write_rate(event->samples_per_s, part[5].text, PART);
     write_time(event->seconds_left, time, sizeof time);
@@ -230,7 +231,10 @@ void screen_start(struct screen *screen, const struct mot_event *event, const ch
     fprintf(screen->out, ", %s for the test%s%s%s\n", number, data->note[0] ? " (" : "", data->note,
             data->note[0] ? ")" : "");
     screen_batch(event, batch, sizeof batch);
-    fprintf(screen->out, "batch %s\n", batch);
+    fprintf(screen->out, "batch %s", batch);
+    if (event->accumulate > 1)
+        fprintf(screen->out, ", an update every %zu steps", event->accumulate);
+    fputc('\n', screen->out);
     fflush(screen->out);
 }
 

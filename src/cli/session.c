@@ -76,6 +76,8 @@ static struct mot_trainer_config trainer_config(const struct options *options)
     config.loss = (enum mot_loss)options->loss;
     config.shares = options->shares;
     config.seed = options->seed;
+    if (options->accumulate > 0) /* eval and predict have none */
+        config.accumulate = options->accumulate;
     config.optimizer = mot_optimizer_default(optimizer[options->optimizer].rule);
     config.optimizer.momentum = optimizer[options->optimizer].momentum;
     config.optimizer.nesterov = optimizer[options->optimizer].nesterov;

@@ -60,6 +60,7 @@ static void json_start(struct run *run, const struct mot_event *event)
     put_count(json, "samples", event->samples);
     put_count(json, "test_samples", event->test_samples);
     put_count(json, "batch", event->batch);
+    put_count(json, "accumulate", event->accumulate);
     put_count(json, "epochs", event->epochs);
     put_count(json, "seed", run->options->seed);
     put_end(json);

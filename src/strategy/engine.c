@@ -19,7 +19,9 @@ struct mot__engine {
     mot_replica *replica; /* (common.replicas) */
     double *weight;       /* (common.replicas): shares */
     size_t *share;        /* scratch */
-    uint64_t number;      /* of the next step */
+    uint64_t number;      /* of the next step, or of the group it belongs to */
+    size_t pending;       /* steps of the group that were not applied yet */
+    size_t pending_rows;  /* of those steps */
     double lr;
     float verdict[MOT__VERDICT_FLOATS]; /* not on a stack: a lane given up may still write here */
     struct mot__story failed;           /* a trainer that failed stays failed */
@@ -78,6 +80,8 @@ static mot_status check_config(const struct mot_trainer_config *config)
         return mot__fail(MOT_BAD_ARG, "strategy %d", (int)config->strategy);
     if ((int)config->loss < MOT_LOSS_CROSS_ENTROPY || config->loss > MOT_LOSS_MSE)
         return mot__fail(MOT_BAD_ARG, "loss %d", (int)config->loss);
+    if (config->accumulate == 0)
+        return mot__fail(MOT_BAD_ARG, "accumulate = 0: an update needs one step at least");
     return mot__optim_check(&config->optimizer);
 }
 
@@ -263,6 +267,11 @@ bool mot__engine_note(mot__engine *engine, struct mot_note *out)
     return mot__notes_take(&engine->notes, out);
 }
 
+size_t mot__engine_pending(const mot__engine *engine)
+{
+    return engine->pending;
+}
+
 void mot__engine_lr(mot__engine *engine, double lr)
 {
     engine->lr = lr;
@@ -376,16 +385,29 @@ static mot_status post_shards(mot__engine *engine, mot__job_fn run, struct mot__
     return status;
 }
 
+static void end_group(mot__engine *engine)
+{
+    engine->number += engine->pending > 0;
+    engine->pending = engine->pending_rows = 0;
+}
+
 mot_status mot__engine_step(mot__engine *engine, mot_batch *batch)
 {
+    struct mot__job_shard payload = {
+        .batch = batch,
+        .number = engine->number,
+        .lr = engine->lr,
+        .before = engine->pending_rows,
+        .commit = engine->pending + 1 >= engine->common.config.accumulate,
+    };
     mot_status status = MOT_OK;
 
     MOT_TRY(prepare_for(engine, batch, true));
-    MOT_TRY(remember(engine,
-                     post_shards(engine, mot__job_step,
-                                 (struct mot__job_shard){
-                                     .batch = batch, .number = engine->number, .lr = engine->lr})));
-    engine->number++;
+    MOT_TRY(remember(engine, post_shards(engine, mot__job_step, payload)));
+    engine->pending++;
+    engine->pending_rows += batch->rows;
+    if (payload.commit)
+        end_group(engine);
 done:
     mot_batch_close(batch);
     return status;
@@ -397,15 +419,19 @@ mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn
     mot_status status = MOT_OK, waited;
 
     MOT_TRY(prepare_for(engine, batch, true));
-    status = post_shards(
-        engine, mot__job_run,
-        (struct mot__job_shard){.batch = batch, .number = engine->number, .fn = fn, .user = user});
+    status = post_shards(engine, mot__job_run,
+                         (struct mot__job_shard){.batch = batch,
+                                                 .number = engine->number,
+                                                 .before = engine->pending_rows,
+                                                 .fn = fn,
+                                                 .user = user});
     waited = wait_all(engine);
     status = status != MOT_OK ? status : waited;
     if (mot__job_run_refused(
             status)) { /* other replicas have run: what added up is worth nothing */
         mot__story_take(status, &story);
         MOT_TRY(remember(engine, call_all(engine, mot__job_drop, NULL, 0)));
+        end_group(engine);
         status = mot__story_tell(&story);
         goto done;
     }
@@ -424,6 +450,7 @@ mot_status mot__engine_apply(mot__engine *engine)
         return mot__story_tell(&engine->failed);
     if (!engine->prepared_rows[true])
         return mot__fail(MOT_BAD_STATE, "mot_trainer_apply: nothing was run yet");
+    end_group(engine);
     return remember(engine, post_all(engine, mot__job_apply, &lr, sizeof lr));
 }
 

@@ -23,7 +23,9 @@ const mot_replica *mot__engine_replica(const mot__engine *engine,
 const mot_fleet *mot__engine_fleet(const mot__engine *engine);
 void mot__engine_split(const mot__engine *engine, size_t rows, size_t *share); /* (replicas) */
 bool mot__engine_note(mot__engine *engine, struct mot_note *out); /* false: there is none */
-void mot__engine_lr(mot__engine *engine, double lr);              /* from the next step on */
+/* Steps of a group (accumulation) that wait for their update. */
+size_t mot__engine_pending(const mot__engine *engine);
+void mot__engine_lr(mot__engine *engine, double lr); /* from the next step on */
 
 /* Do these samples fit the network and the loss? A sentence if not. */
 mot_status mot__engine_check(const mot__engine *engine, const struct mot__samples *samples);

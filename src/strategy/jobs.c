@@ -60,9 +60,10 @@ static mot_status step(mot_replica *replica, const struct mot__job_shard *job)
 
     replica->lr = job->lr;
     MOT_TRY(mot__replica_load(replica, job->batch, job->begin, job->rows, job->number));
+    replica->step.first_row += job->before;
     MOT_TRY(mot__replica_forward(replica));
-    MOT_TRY(mot__replica_backward(replica, 1, false, true));
-    MOT_TRY(mot__replica_commit(replica));
+    MOT_TRY(mot__replica_backward(replica, 1, false, job->commit));
+    MOT_TRY(job->commit ? mot__replica_commit(replica) : mot__device_flush(replica->device));
 done:
     return status;
 }
@@ -89,6 +90,7 @@ static mot_status run(mot_replica *replica, const struct mot__job_shard *job)
     status = mot__replica_load(replica, job->batch, job->begin, job->rows, job->number);
     if (status != MOT_OK)
         return status;
+    replica->step.first_row += job->before;
     replica->told = MOT_OK;
     asked = job->fn(replica, &shard, job->user);
     if (asked == 0)

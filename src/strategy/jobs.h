@@ -8,7 +8,9 @@
 struct mot__job_shard { /* rows of a batch; the job closes its hold on it */
     mot_batch *batch;
     size_t begin, rows;
+    size_t before; /* rows of the group's earlier steps: dropout counts on */
     uint64_t number;
+    bool commit; /* the group's last step */
     double lr;
     mot_replica_fn fn;
     void *user;

@@ -105,6 +105,8 @@ static mot_status run_steps(struct fit *fit)
             tell(fit, MOT_EVENT_PROGRESS);
         }
     }
+    if (mot__engine_pending(fit->trainer->engine) > 0) /* a group that the epoch's end cut short */
+        MOT_TRY(mot_trainer_apply(fit->trainer));
 done:
     return status;
 }
@@ -212,6 +214,7 @@ static mot_status begin(struct fit *fit)
     event->test_samples = fit->test ? mot_data_count(fit->test) : 0;
     event->steps = (event->samples + event->batch - 1) / event->batch;
     event->replicas = common->replicas;
+    event->accumulate = common->config.accumulate;
     event->parameters = mot_model_parameters(common->net);
     event->share = fit->share;
     event->fleet = mot__engine_fleet(engine);

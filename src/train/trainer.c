@@ -11,7 +11,8 @@ struct mot_trainer_config mot_trainer_config_default(void)
     return (struct mot_trainer_config){.size = sizeof(struct mot_trainer_config),
                                        .strategy = MOT_STRATEGY_AUTO,
                                        .loss = MOT_LOSS_CROSS_ENTROPY,
-                                       .optimizer = mot_optimizer_default(MOT_RULE_ADAM)};
+                                       .optimizer = mot_optimizer_default(MOT_RULE_ADAM),
+                                       .accumulate = 1};
 }
 
 mot_status mot_trainer_open(mot_fleet *fleet, const mot_model *net,

@@ -63,6 +63,8 @@ static void values_that_make_no_sense_are_refused(void **state)
         {"train --epochs ''", 2, "--epochs \"\""},
         {"train --epochs 99999999999999999999999", 2, "--epochs \"9999"},
         {"train --batch 0", 2, "--batch \"0\": a whole number from 1 up"},
+        {"train --accumulate 0", 2, "--accumulate \"0\": a whole number from 1 up"},
+        {"eval --accumulate 2", 2, "eval has no option --accumulate"},
         {"train --lr nan", 2, "--lr \"nan\": a finite number above 0 is wanted"},
         {"train --lr inf", 2, "--lr \"inf\": a finite number above 0"},
         {"train --lr 0", 2, "--lr \"0\""},
