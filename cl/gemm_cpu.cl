@@ -3,8 +3,9 @@
  * Grid: one work-item per group; group (x, y) computes the mb x nb block of C at (y mb, x nb). Its
  * part of A and a panel of B are copied to local memory, kc steps of k at a time, zeros beyond the
  * edges, so that the innermost loop has constant strides and no edge. Defines: WIDTH, floats in a
- * register (4, 8, 16); DEPTH, the most steps of k in one pass, a multiple of 16; TRANS_A: A is
- * stored (k, m); TRANS_B: B is stored (n, k). ROWS is known to device/gemm_tile.c too. */
+ * register (4, 8, 16); DEPTH, the most steps of k in one pass, a multiple of 16. Arguments say how
+ * the operands lie, so that one kernel serves every product of a step: trans_a: A is stored (k, m);
+ * trans_b: B is stored (n, k). ROWS is known to device/gemm_tile.c too. */
 #if WIDTH == 16
 typedef float16 reg;
 #define LOAD_REG(p) vload16(0, p)
@@ -30,43 +31,62 @@ typedef float4 reg;
 #define COLS (2 * WIDTH)
 #define A_PITCH (DEPTH + 16) /* never a power of two: rows must not share cache sets */
 
-/* A strip of rows is packed (rows, A_PITCH) as it lies, or (kc, rows) when A is transposed: plain
- * copies either way, and both take rows * A_PITCH floats at most. */
-#if TRANS_A
-#define A_ROW(rows) 1
-#define A_STEP(rows) (rows)
-#else
-#define A_ROW(rows) A_PITCH
-#define A_STEP(rows) 1
-#endif
-
 #define UNROLL _Pragma("unroll")
 
-/* tile (rows, 2 registers) = strip (rows, kc) * panel (kc, regs registers). LOAD_REG where b[j]
- * would do: clang gives 512-bit registers only to functions that pass 512-bit values to or from a
- * call. */
-#define TILE(name, rows, regs)                                                                     \
+/* A strip of rows is packed (rows, A_PITCH) as it lies, or (kc, rows) when A is transposed: plain
+ * copies either way, and both take rows * A_PITCH floats at most. row and step: floats from one
+ * row, and from one step of k, to the next; constants, since a tile of one register has no time to
+ * spare. tile (rows, 2 registers) = strip (rows, kc) * panel (kc, regs registers). LOAD_REG where
+ * b[j] would do: clang gives 512-bit registers only to functions that pass 512-bit values to or
+ * from a call. */
+#define TILE(name, rows, regs, row, step)                                                          \
     static void name(const uint kc, local const float *a, local const reg *b, reg *tile)           \
     {                                                                                              \
         reg sum[rows][regs];                                                                       \
                                                                                                    \
-        UNROLL for (int i = 0; i < rows; i++)                                                      \
-            UNROLL for (int j = 0; j < regs; j++)                                                  \
-                sum[i][j] = (reg)(0.0f);                                                           \
-        for (uint p = 0; p < kc; p++, a += A_STEP(rows), b += regs)                                \
-            UNROLL for (int i = 0; i < rows; i++)                                                  \
-                UNROLL for (int j = 0; j < regs; j++)                                              \
-                    sum[i][j] += (reg)(a[i * A_ROW(rows)]) *                                       \
-                                 LOAD_REG((local const float *)(b + j));                           \
-        UNROLL for (int i = 0; i < rows; i++)                                                      \
-            UNROLL for (int j = 0; j < regs; j++)                                                  \
-                tile[2 * i + j] = sum[i][j];                                                       \
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < regs; j++) sum[i][j] =    \
+            (reg)(0.0f);                                                                           \
+        for (uint p = 0; p < kc; p++, a += step, b += regs)                                        \
+            UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < regs; j++)            \
+                sum[i][j] += (reg)(a[i * (row)]) * LOAD_REG((local const float *)(b + j));         \
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < regs; j++)                \
+            tile[2 * i + j] = sum[i][j];                                                           \
     }
 
-TILE(tile_wide, ROWS, 2)
-TILE(tile_narrow, ROWS, 1)
-TILE(tile_wide_last, ROWS_LAST, 2)
-TILE(tile_narrow_last, ROWS_LAST, 1)
+TILE(wide, ROWS, 2, A_PITCH, 1)
+TILE(narrow, ROWS, 1, A_PITCH, 1)
+TILE(wide_last, ROWS_LAST, 2, A_PITCH, 1)
+TILE(narrow_last, ROWS_LAST, 1, A_PITCH, 1)
+TILE(wide_steps, ROWS, 2, 1, ROWS)
+TILE(narrow_steps, ROWS, 1, 1, ROWS)
+TILE(wide_last_steps, ROWS_LAST, 2, 1, ROWS_LAST)
+TILE(narrow_last_steps, ROWS_LAST, 1, 1, ROWS_LAST)
+
+static void tile_rows(const int whole, const int both, const uint kc, local const float *a,
+                      local const reg *b, reg *tile)
+{
+    if (whole && both)
+        wide(kc, a, b, tile);
+    else if (whole)
+        narrow(kc, a, b, tile);
+    else if (both)
+        wide_last(kc, a, b, tile);
+    else
+        narrow_last(kc, a, b, tile);
+}
+
+static void tile_steps(const int whole, const int both, const uint kc, local const float *a,
+                       local const reg *b, reg *tile)
+{
+    if (whole && both)
+        wide_steps(kc, a, b, tile);
+    else if (whole)
+        narrow_steps(kc, a, b, tile);
+    else if (both)
+        wide_last_steps(kc, a, b, tile);
+    else
+        narrow_last_steps(kc, a, b, tile);
+}
 
 /* How many rows the strip at row i of a block has: whole strips, then short ones. */
 static uint strip_rows(const uint rows, const uint i)
@@ -85,36 +105,45 @@ static void copy(const uint count, global const STORED *from, local reg *to)
         ((local float *)to)[i] = LOAD(from, i);
 }
 
+/* A strip of w rows, kc steps from p0 on, of which `rows` are there: a (m, k) or (k, m). */
+static void pack_rows(const uint k, const uint rows, const uint w, const uint kc,
+                      global const STORED *a, local float *to)
+{
+    for (uint r = 0; r < w; r++)
+        if (r < rows)
+            copy(kc, a + r * (size_t)k, (local reg *)(to + r * A_PITCH));
+        else
+            for (uint p = 0; p < kc; p++)
+                to[r * A_PITCH + p] = 0.0f;
+}
+
+static void pack_steps(const uint m, const uint rows, const uint w, const uint kc,
+                       global const STORED *a, local float *to)
+{
+    if (w == ROWS && rows >= ROWS)
+        for (uint p = 0; p < kc; p++)
+#pragma unroll
+            for (uint r = 0; r < ROWS; r++)
+                to[p * ROWS + r] = LOAD(a, p * (size_t)m + r);
+    else
+        for (uint p = 0; p < kc; p++)
+            for (uint r = 0; r < w; r++)
+                to[p * w + r] = r < rows ? LOAD(a, p * (size_t)m + r) : 0.0f;
+}
+
 /* kc steps from p0 on of op(A)'s rows [i0, i0 + rows), into strips. */
-static void pack_a(const uint m, const uint k, const uint i0, const uint rows, const uint p0,
-                   const uint kc, global const STORED *a, local float *to)
+static void pack_a(const uint trans, const uint m, const uint k, const uint i0, const uint rows,
+                   const uint p0, const uint kc, global const STORED *a, local float *to)
 {
     for (uint i = 0, w; i < rows; i += w, to += w * A_PITCH) {
         w = strip_rows(rows, i);
-#if TRANS_A
-        global const STORED *from = a + p0 * (size_t)m + i0 + i;
-
-        if (w == ROWS && i + ROWS <= rows)
-            for (uint p = 0; p < kc; p++)
-#pragma unroll
-                for (uint r = 0; r < ROWS; r++)
-                    to[p * ROWS + r] = LOAD(from, p * (size_t)m + r);
+        if (trans)
+            pack_steps(m, rows - i, w, kc, a + p0 * (size_t)m + i0 + i, to);
         else
-            for (uint p = 0; p < kc; p++)
-                for (uint r = 0; r < w; r++)
-                    to[p * w + r] = i + r < rows ? LOAD(from, p * (size_t)m + r) : 0.0f;
-#else
-        for (uint r = 0; r < w; r++)
-            if (i + r < rows)
-                copy(kc, a + (i0 + i + r) * (size_t)k + p0, (local reg *)(to + r * A_PITCH));
-            else
-                for (uint p = 0; p < kc; p++)
-                    to[r * A_PITCH + p] = 0.0f;
-#endif
+            pack_rows(k, rows - i, w, kc, a + (i0 + i) * (size_t)k + p0, to);
     }
 }
 
-#if TRANS_B
 /* to (WIDTH, regs) = WIDTH steps of WIDTH rows of B, transposed: the registers' perfect shuffle,
  * log2(WIDTH) times. */
 static void pack_square(global const STORED *b, const uint k, const uint rows, const uint regs,
@@ -142,16 +171,14 @@ static void pack_square(global const STORED *b, const uint k, const uint rows, c
     for (uint i = 0; i < WIDTH; i++)
         to[i * regs] = v[i];
 }
-#endif
 
-/* Columns [j0, j0 + cols) of op(B), kc steps from p0 on, into to (kc, regs registers). */
-static void pack_b(const uint n, const uint k, const uint j0, const uint cols, const uint p0,
-                   const uint kc, const uint regs, global const STORED *b, local reg *to)
+/* cols columns of op(B), kc steps, into to (kc, regs registers): b (n, k), or (k, n). */
+static void pack_columns(const uint k, const uint cols, const uint kc, const uint regs,
+                         global const STORED *b, local reg *to)
 {
-#if TRANS_B
     for (uint j = 0; j < regs; j++) {
         const uint rows = min(cols - j * WIDTH, (uint)WIDTH);
-        global const STORED *from = b + (j0 + j * WIDTH) * (size_t)k + p0;
+        global const STORED *from = b + j * WIDTH * (size_t)k;
         uint p = 0;
 
         for (; p + WIDTH <= kc; p += WIDTH)
@@ -161,13 +188,16 @@ static void pack_b(const uint n, const uint k, const uint j0, const uint cols, c
                 ((local float *)(to + p * regs + j))[i] =
                     i < rows ? LOAD(from, i * (size_t)k + p) : 0.0f;
     }
-#else
+}
+
+static void pack_plain(const uint n, const uint cols, const uint kc, const uint regs,
+                       global const STORED *b, local reg *to)
+{
     for (uint p = 0; p < kc; p++, to += regs) {
-        copy(cols, b + (p0 + p) * (size_t)n + j0, to);
+        copy(cols, b + p * (size_t)n, to);
         for (uint j = cols; j < regs * WIDTH; j++)
             ((local float *)to)[j] = 0.0f;
     }
-#endif
 }
 
 struct finish { /* what follows the products */
@@ -208,30 +238,27 @@ static void put_tile(const struct finish how, const uint rows, const uint cols, 
 }
 
 /* One panel of B against every strip of A. */
-static void panel(const struct finish how, const uint rows, const uint cols, const uint n,
-                  const uint kc, local const float *a, local const reg *b,
+static void panel(const struct finish how, const uint trans_a, const uint rows, const uint cols,
+                  const uint n, const uint kc, local const float *a, local const reg *b,
                   global const STORED *bias, global STORED *c)
 {
     reg tile[2 * ROWS];
 
     for (uint i = 0, w; i < rows; i += w, a += w * A_PITCH) {
         w = strip_rows(rows, i);
-        if (w == ROWS && cols > WIDTH)
-            tile_wide(kc, a, b, tile);
-        else if (w == ROWS)
-            tile_narrow(kc, a, b, tile);
-        else if (cols > WIDTH)
-            tile_wide_last(kc, a, b, tile);
+        if (trans_a)
+            tile_steps(w == ROWS, cols > WIDTH, kc, a, b, tile);
         else
-            tile_narrow_last(kc, a, b, tile);
+            tile_rows(w == ROWS, cols > WIDTH, kc, a, b, tile);
         put_tile(how, min(w, rows - i), cols, n, tile, bias, c + i * (size_t)n);
     }
 }
 
 /* strips: (mb rounded up to whole strips, A_PITCH); columns: (DEPTH, COLS). */
-kernel void gemm_cpu(const uint m, const uint n, const uint k, const uint mb, const uint nb,
-                     const uint kc_most, const float alpha, const uint accumulate, const uint act,
-                     const float leaky, const uint has_bias, local reg *strips, local reg *columns,
+kernel void gemm_cpu(const uint trans_a, const uint trans_b, const uint m, const uint n,
+                     const uint k, const uint mb, const uint nb, const uint kc_most,
+                     const float alpha, const uint accumulate, const uint act, const float leaky,
+                     const uint has_bias, local reg *strips, local reg *columns,
                      global const STORED *a, const uint a_at, global const STORED *b,
                      const uint b_at, global const STORED *bias, const uint bias_at,
                      global STORED *c, const uint c_at)
@@ -247,13 +274,18 @@ kernel void gemm_cpu(const uint m, const uint n, const uint k, const uint mb, co
             how.act = act;
             how.has_bias = has_bias;
         }
-        pack_a(m, k, i0, rows, p0, kc, a + a_at, (local float *)strips);
+        pack_a(trans_a, m, k, i0, rows, p0, kc, a + a_at, (local float *)strips);
         for (uint j = j0; j < j_end; j += COLS) {
             const uint cols = min((uint)COLS, j_end - j);
 
-            pack_b(n, k, j, cols, p0, kc, cols > WIDTH ? 2 : 1, b + b_at, columns);
-            panel(how, rows, cols, n, kc, (local const float *)strips, columns, bias + bias_at + j,
-                  c + c_at + i0 * (size_t)n + j);
+            const uint regs = cols > WIDTH ? 2 : 1;
+
+            if (trans_b)
+                pack_columns(k, cols, kc, regs, b + b_at + j * (size_t)k + p0, columns);
+            else
+                pack_plain(n, cols, kc, regs, b + b_at + p0 * (size_t)n + j, columns);
+            panel(how, trans_a, rows, cols, n, kc, (local const float *)strips, columns,
+                  bias + bias_at + j, c + c_at + i0 * (size_t)n + j);
         }
         how.add = 1;
     }

@@ -11,7 +11,7 @@ struct mot__gemm_state {
     enum mot__gemm_kind chosen;          /* AUTO: nobody asked yet */
     mot__gemm_run *run[MOT__GEMM_KINDS]; /* the candidates; tests put a wrong one here */
     size_t width, depth; /* of the CPU tile: floats in a register, steps of k in one pass */
-    char defines[4][64]; /* of the CPU tile, by 2 trans_a + trans_b */
+    char defines[64];    /* of the CPU tile */
     bool warm;           /* CLBlast's first call on this device is over */
 };
 

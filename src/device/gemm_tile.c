@@ -31,19 +31,18 @@ struct blocks {
 
 bool mot__gemm_cpu_variant(size_t i, char *out, size_t bytes)
 {
-    const size_t trans = i % 4, shape = i / 4, width = shape / MOT__COUNT(depths);
+    const size_t width = i / MOT__COUNT(depths), depth = i % MOT__COUNT(depths);
 
     if (width >= MOT__COUNT(widths))
         return false;
-    snprintf(out, bytes, "-DWIDTH=%zu -DDEPTH=%zu -DTRANS_A=%zu -DTRANS_B=%zu", widths[width].width,
-             depths[shape % MOT__COUNT(depths)].depth, trans / 2, trans % 2);
+    snprintf(out, bytes, "-DWIDTH=%zu -DDEPTH=%zu", widths[width].width, depths[depth].depth);
     return true;
 }
 
 void mot__gemm_tile_shape(const mot__device *device, struct mot__gemm_state *state)
 {
     cl_uint native = 0;
-    size_t w, d, t;
+    size_t w, d;
 
     clGetDeviceInfo(device->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof native, &native, NULL);
     for (w = 0; w + 1 < MOT__COUNT(widths) && native < widths[w].width; w++)
@@ -53,9 +52,7 @@ void mot__gemm_tile_shape(const mot__device *device, struct mot__gemm_state *sta
          d++)
         ;
     state->depth = depths[d].depth;
-    for (t = 0; t < MOT__COUNT(state->defines); t++)
-        mot__gemm_cpu_variant(4 * (MOT__COUNT(depths) * w + d) + t, state->defines[t],
-                              sizeof state->defines[t]);
+    mot__gemm_cpu_variant(MOT__COUNT(depths) * w + d, state->defines, sizeof state->defines);
 }
 
 static size_t strip_rows(size_t width)
@@ -124,6 +121,8 @@ mot_status mot__gemm_tile_cpu(mot__device *device, const struct mot__gemm *gemm)
     b = cut(device, state, gemm);
     {
         const struct mot__arg args[] = {
+            MOT__U32(gemm->trans_a),
+            MOT__U32(gemm->trans_b),
             MOT__U32(gemm->m),
             MOT__U32(gemm->n),
             MOT__U32(gemm->k),
@@ -146,7 +145,7 @@ mot_status mot__gemm_tile_cpu(mot__device *device, const struct mot__gemm *gemm)
         return mot__launch(device, &(struct mot__launch){
                                        .program = "gemm_cpu",
                                        .kernel = "gemm_cpu",
-                                       .defines = state->defines[2 * gemm->trans_a + gemm->trans_b],
+                                       .defines = state->defines,
                                        .dims = 2,
                                        .global = {b.groups_n, b.groups_m},
                                        .local = {1, 1},
