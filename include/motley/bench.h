@@ -145,7 +145,10 @@ struct mot_bench_reduce {
     double bus_gbps; /* times 2 (n - 1) / n, as NCCL counts */
     double bound_s;  /* no host-staged all-reduce on these devices can be faster */
     enum mot_bound bound;
-    double up_gbps, down_gbps, host_gbps, fixed_s; /* measured on all lanes at once */
+    double up_gbps, down_gbps, host_gbps; /* measured on all lanes at once; host: read + write */
+    double fixed_s;                       /* one transfer of next to nothing */
+    double meet_s;                        /* the lanes' threads meeting */
+    size_t rounds;                        /* of which each figure is the median */
 };
 /* bytes over all devices of the fleet; ring or direct. */
 mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double seconds,

@@ -2,9 +2,18 @@
  * beat.
  *
  * Every device must send and receive all S bytes, and the host must read and write each lane's S
- * once: with B the slowest of the three rates, measured on all lanes at once, and o the fixed cost
- * of one transfer, chunks of the best size take T* = S/B + 2 sqrt(2 S o / B) + 2 o (both pipelines
- * filled and drained). */
+ * once. With B the slowest of the three rates, o the fixed cost of one transfer (o_down, o_up by
+ * direction) and h that of the lanes' meeting:
+ *
+ *   T* = S/B + o_down + h + o_up                    staged in place (mapped)
+ *   T* = S/B + 2 sqrt(2 S o / B) + o_down + h + o_up     staged by copies, in chunks of the best
+ *                                                   size: both pipelines are filled and drained
+ *
+ * n lanes in place cost 2 n S of the host's memory traffic; copies add theirs, about 3 n S.
+ *
+ * Every figure is measured on all lanes at once: they start at an agreed moment, and the last
+ * lane's time counts. A round measures each part once beside one all-reduce, so that all saw the
+ * same machine; the median of the rounds is told. */
 #include "base/clock.h"
 #include "base/size.h"
 #include "collective/collective.h"
@@ -12,16 +21,28 @@
 
 #include <math.h>
 #include <motley/bench.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define BUCKET ((size_t)4 << 20) /* bytes, as in training where staging is by copy */
-#define ROUNDS_LEAST 5
-#define LIMIT_ROUNDS 20
+#define ROUNDS_LEAST 7
 #define ROUNDS_MOST 400
+#define START_S 100e-6 /* until then every lane has heard of the start */
+#define SMALL 64       /* bytes of a transfer that is all fixed cost */
+
+enum part {
+    PART_RUN, /* a whole all-reduce */
+    PART_DOWN,
+    PART_HOST,
+    PART_UP, /* all S bytes */
+    PART_SMALL_DOWN,
+    PART_MEET,
+    PART_SMALL_UP,
+    PARTS
+};
 
 struct lane_result {
-    double up_s, down_s, host_s, fixed_s;
-    double round[ROUNDS_MOST];
+    double part[PARTS][ROUNDS_MOST]; /* seconds from the agreed start */
     size_t rounds;
 };
 
@@ -29,29 +50,43 @@ struct reduce {
     mot__group *group;
     size_t lanes, floats;
     double seconds;
+    atomic_bool copied;         /* by at least one lane */
     struct lane_result *result; /* (lanes) */
+    float **host;               /* (lanes) the stages' host sides */
 };
 
 struct side { /* one lane's */
-    const struct reduce *reduce;
+    struct reduce *reduce;
     size_t rank;
     mot__device *device;
     mot__stage *stage;
-    float *other; /* host memory of the lane's own, for the host's rate */
     struct lane_result *result;
 };
 
+static size_t bytes_of(const struct side *side)
+{
+    return side->reduce->floats * sizeof(float);
+}
+
+static bool copies(const struct side *side)
+{
+    return mot__device_facts(side->device)->staging == MOT__STAGING_COPY;
+}
+
 static size_t bucket_bytes(const struct side *side)
 {
-    const size_t bytes = side->reduce->floats * sizeof(float);
+    const size_t bytes = bytes_of(side);
 
-    return mot__device_facts(side->device)->staging == MOT__STAGING_COPY
+    return copies(side)
                ? mot__size_min(bytes, mot__size_max(BUCKET, bytes / (MOT__STAGE_SLOTS / 2)))
                : bytes;
 }
 
-static mot_status down(struct side *side, size_t step, size_t bytes)
+/* ---- the parts ---- */
+
+static mot_status ask_down(struct side *side)
 {
+    const size_t bytes = bytes_of(side), step = bucket_bytes(side);
     mot_status status = MOT_OK;
     size_t at, slot = 0;
 
@@ -60,94 +95,126 @@ static mot_status down(struct side *side, size_t step, size_t bytes)
     return status;
 }
 
-/* One all-reduce as a training step does it; or, without a group, only its transfers. */
-static mot_status round_trip(struct side *side, mot__group *group, double *down_s, double *up_s)
+/* As a training step does it. */
+static mot_status do_run(struct side *side)
 {
-    const size_t bytes = side->reduce->floats * sizeof(float), step = bucket_bytes(side);
+    const size_t bytes = bytes_of(side), step = bucket_bytes(side);
     float *host = mot__stage_host(side->stage);
-    const double began = mot__clock_s();
     mot_status status = MOT_OK;
-    size_t at, slot = 0;
+    size_t at, slot = 0, count;
 
-    MOT_TRY(down(side, step, bytes));
+    MOT_TRY(ask_down(side));
     for (at = 0; at < bytes; at += step, slot++) {
+        count = mot__size_min(step, bytes - at);
         MOT_TRY(mot__stage_wait(side->stage, slot));
-        if (group)
-            MOT_TRY(mot__group_all_reduce(group, side->rank, host + at / sizeof(float),
-                                          mot__size_min(step, bytes - at) / sizeof(float)));
-        if (group)
-            MOT_TRY(mot__stage_up(side->stage, at, mot__size_min(step, bytes - at)));
-    }
-    if (!group) {
-        *down_s = mot__clock_s() - began;
-        for (at = 0; at < bytes; at += step)
-            MOT_TRY(mot__stage_up(side->stage, at, mot__size_min(step, bytes - at)));
+        MOT_TRY(mot__group_all_reduce(side->reduce->group, side->rank, host + at / sizeof(float),
+                                      count / sizeof(float)));
+        MOT_TRY(mot__stage_up(side->stage, at, count));
     }
     MOT_TRY(mot__device_finish(side->device));
-    if (!group)
-        *up_s = mot__clock_s() - began - *down_s;
 done:
     return status;
 }
 
-/* What the host must at least do: read and write one lane's bytes once for each lane's segment. */
-static double host_work(const struct side *side)
+static mot_status do_down(struct side *side)
 {
-    const size_t n = side->reduce->floats, part = n / side->reduce->lanes;
-    float *restrict own = side->other;
-    const double began = mot__clock_s();
-    size_t lane, i;
+    mot_status status = MOT_OK;
+    size_t at, slot = 0;
 
-    for (lane = 0; lane < side->reduce->lanes; lane++)
-        for (i = lane * part; i < (lane + 1) * part; i++)
-            own[i] = own[i] + 1.0f;
-    return mot__clock_s() - began;
+    MOT_TRY(ask_down(side));
+    for (at = 0; at < bytes_of(side); at += bucket_bytes(side), slot++)
+        MOT_TRY(mot__stage_wait(side->stage, slot));
+done:
+    return status;
 }
 
-/* Times of the parts alone, all lanes at once: the best of a few. */
-static mot_status measure_limits(struct side *side)
+/* What the host must at least do: this lane's segment of every lane's bytes, read and written once.
+ */
+static mot_status do_host(struct side *side)
 {
-    struct lane_result *r = side->result;
-    mot__group *group = side->reduce->group;
-    mot_status status = MOT_OK;
-    double down_s, up_s, host_s, began;
-    size_t i;
+    const size_t part = side->reduce->floats / side->reduce->lanes;
+    size_t lane, i;
 
-    r->down_s = r->up_s = r->host_s = r->fixed_s = INFINITY;
-    for (i = 0; i < LIMIT_ROUNDS; i++) {
-        MOT_TRY(mot__group_barrier(group, side->rank));
-        MOT_TRY(round_trip(side, NULL, &down_s, &up_s));
-        MOT_TRY(mot__group_barrier(group, side->rank));
-        host_s = host_work(side);
-        MOT_TRY(mot__group_barrier(group, side->rank));
-        began = mot__clock_s();
-        MOT_TRY(mot__stage_down(side->stage, 0, 0, 64));
-        MOT_TRY(mot__stage_wait(side->stage, 0));
-        r->fixed_s = fmin(r->fixed_s, mot__clock_s() - began);
-        MOT_TRY(mot__stage_up(side->stage, 0, 64));
-        MOT_TRY(mot__device_finish(side->device));
-        r->down_s = fmin(r->down_s, down_s);
-        r->up_s = fmin(r->up_s, up_s);
-        r->host_s = fmin(r->host_s, host_s);
+    for (lane = 0; lane < side->reduce->lanes; lane++) {
+        float *own = side->reduce->host[lane] + side->rank * part;
+
+        for (i = 0; i < part; i++)
+            own[i] = own[i] + 1.0f;
     }
+    return MOT_OK;
+}
+
+static mot_status do_up(struct side *side)
+{
+    const size_t bytes = bytes_of(side), step = bucket_bytes(side);
+    mot_status status = MOT_OK;
+    size_t at;
+
+    for (at = 0; at < bytes; at += step)
+        MOT_TRY(mot__stage_up(side->stage, at, mot__size_min(step, bytes - at)));
+    MOT_TRY(mot__device_finish(side->device));
 done:
+    return status;
+}
+
+static mot_status do_small_down(struct side *side)
+{
+    const mot_status status = mot__stage_down(side->stage, 0, 0, SMALL);
+
+    return status == MOT_OK ? mot__stage_wait(side->stage, 0) : status;
+}
+
+static mot_status do_meet(struct side *side)
+{
+    return mot__group_barrier(side->reduce->group, side->rank);
+}
+
+static mot_status do_small_up(struct side *side)
+{
+    const mot_status status = mot__stage_up(side->stage, 0, SMALL);
+
+    return status == MOT_OK ? mot__device_finish(side->device) : status;
+}
+
+static mot_status (*const do_part[PARTS])(struct side *side) = {[PART_RUN] = do_run,
+                                                                [PART_DOWN] = do_down,
+                                                                [PART_HOST] = do_host,
+                                                                [PART_UP] = do_up,
+                                                                [PART_SMALL_DOWN] = do_small_down,
+                                                                [PART_MEET] = do_meet,
+                                                                [PART_SMALL_UP] = do_small_up};
+
+/* ---- rounds ---- */
+
+static mot_status measure(struct side *side, enum part part, double *seconds)
+{
+    double start = mot__clock_s() + START_S;
+    mot_status status =
+        mot__group_broadcast(side->reduce->group, side->rank, 0, &start, sizeof start);
+
+    while (status == MOT_OK && mot__clock_s() < start)
+        ;
+    if (status == MOT_OK)
+        status = do_part[part](side);
+    *seconds = mot__clock_s() - start;
     return status;
 }
 
 static mot_status measure_rounds(struct side *side)
 {
     struct lane_result *r = side->result;
-    const double end = mot__clock_s() + side->reduce->seconds;
     mot_status status = MOT_OK;
-    double began;
+    double end = INFINITY, warm;
+    enum part part;
     float more = 1;
 
-    MOT_TRY(round_trip(side, side->reduce->group, NULL, NULL)); /* warm */
+    for (part = 0; part < PARTS; part++)
+        MOT_TRY(measure(side, part, &warm));
+    end = mot__clock_s() + side->reduce->seconds;
     while (more > 0) {
-        MOT_TRY(mot__group_barrier(side->reduce->group, side->rank));
-        began = mot__clock_s();
-        MOT_TRY(round_trip(side, side->reduce->group, NULL, NULL));
-        r->round[r->rounds++] = mot__clock_s() - began;
+        for (part = 0; part < PARTS; part++)
+            MOT_TRY(measure(side, part, &r->part[part][r->rounds]));
+        r->rounds++;
         /* Lane 0 decides, so that all do as many. */
         more = r->rounds < ROUNDS_MOST && (r->rounds < ROUNDS_LEAST || mot__clock_s() < end);
         MOT_TRY(mot__group_broadcast(side->reduce->group, side->rank, 0, &more, sizeof more));
@@ -158,20 +225,19 @@ done:
 
 static mot_status open_side(struct side *side)
 {
-    const size_t bytes = side->reduce->floats * sizeof(float);
+    mot_status status = mot__stage_open(side->device, bytes_of(side), &side->stage);
     float *host;
     size_t i;
-    mot_status status = mot__stage_open(side->device, bytes, &side->stage);
 
     if (status != MOT_OK)
         return status;
-    side->other = calloc(side->reduce->floats, sizeof *side->other);
-    if (!side->other)
-        return mot__fail(MOT_NO_MEMORY, "%zu bytes to reduce", bytes);
     host = mot__stage_host(side->stage);
     for (i = 0; i < side->reduce->floats; i++)
         host[i] = 0;
-    return mot__stage_up(side->stage, 0, bytes);
+    side->reduce->host[side->rank] = host;
+    if (copies(side))
+        side->reduce->copied = true;
+    return mot__stage_up(side->stage, 0, bytes_of(side));
 }
 
 static mot_status job_reduce(mot__lane *lane, void *user, void *payload)
@@ -182,13 +248,11 @@ static mot_status job_reduce(mot__lane *lane, void *user, void *payload)
 
     side.result = &side.reduce->result[side.rank];
     MOT_TRY(open_side(&side));
-    MOT_TRY(measure_limits(&side));
     MOT_TRY(measure_rounds(&side));
 done:
     if (status != MOT_OK)
         mot__group_abort(side.reduce->group, side.rank, status);
     mot__stage_close(side.stage);
-    free(side.other);
     return status;
 }
 
@@ -199,32 +263,46 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The last lane of each round; the median of the rounds. */
+static double median_of(const struct reduce *reduce, enum part part)
+{
+    double *last = reduce->result[0].part[part];
+    const size_t rounds = reduce->result[0].rounds;
+    size_t i, k;
+
+    for (i = 1; i < reduce->lanes; i++)
+        for (k = 0; k < rounds; k++)
+            last[k] = fmax(last[k], reduce->result[i].part[part][k]);
+    qsort(last, rounds, sizeof *last, by_value);
+    return last[rounds / 2];
+}
+
 static void judge(const struct reduce *reduce, struct mot_bench_reduce *out)
 {
+    const bool copied = reduce->copied;
     const double bytes = (double)(reduce->floats * sizeof(float)), n = (double)reduce->lanes;
-    double up = 0, down_s = 0, host = 0, fixed = 0, most;
-    size_t i;
+    const double down_o = median_of(reduce, PART_SMALL_DOWN),
+                 up_o = median_of(reduce, PART_SMALL_UP);
+    const double down = fmax(median_of(reduce, PART_DOWN) - down_o, 0);
+    const double up = fmax(median_of(reduce, PART_UP) - up_o, 0);
+    const double host = median_of(reduce, PART_HOST), busy = host * (copied ? 1.5 : 1);
+    const double most = fmax(fmax(up, down), busy);
 
-    for (i = 0; i < reduce->lanes; i++) {
-        up = fmax(up, reduce->result[i].up_s);
-        down_s = fmax(down_s, reduce->result[i].down_s);
-        host = fmax(host, reduce->result[i].host_s);
-        fixed = fmax(fixed, reduce->result[i].fixed_s);
-    }
-    qsort(reduce->result[0].round, reduce->result[0].rounds, sizeof(double), by_value);
-    out->seconds = reduce->result[0].round[reduce->result[0].rounds / 2];
+    out->rounds = reduce->result[0].rounds;
+    out->meet_s = median_of(reduce, PART_MEET);
+    out->fixed_s = (down_o + up_o) / 2;
+    out->seconds = median_of(reduce, PART_RUN);
     out->gbps = bytes / out->seconds * 1e-9;
     out->bus_gbps = out->gbps * 2 * (n - 1) / n;
-    most = fmax(fmax(up, down_s), host);
-    out->bound_s = most + 2 * sqrt(2 * most * fixed) + 2 * fixed;
-    out->bound = most < 2 * fixed ? MOT_BOUND_LATENCY
-                 : most == host   ? MOT_BOUND_HOST
-                 : most == up     ? MOT_BOUND_UP
-                                  : MOT_BOUND_DOWN;
-    out->up_gbps = bytes / up * 1e-9;
-    out->down_gbps = bytes / down_s * 1e-9;
+    out->bound_s =
+        most + (copied ? 2 * sqrt(2 * most * out->fixed_s) : 0) + 2 * out->fixed_s + out->meet_s;
+    out->bound = most < 2 * out->fixed_s + out->meet_s ? MOT_BOUND_LATENCY
+                 : most == busy                        ? MOT_BOUND_HOST
+                 : most == up                          ? MOT_BOUND_UP
+                                                       : MOT_BOUND_DOWN;
+    out->up_gbps = bytes / (up + up_o) * 1e-9;
+    out->down_gbps = bytes / (down + down_o) * 1e-9;
     out->host_gbps = 2 * n * bytes / host * 1e-9;
-    out->fixed_s = fixed;
 }
 
 mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double seconds,
@@ -238,8 +316,11 @@ mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double
     if (reduce.floats == 0)
         return mot__fail(MOT_BAD_ARG, "mot_bench_allreduce: %zu bytes", bytes);
     reduce.result = calloc(reduce.lanes, sizeof *reduce.result);
-    if (!reduce.result)
-        return mot__fail(MOT_NO_MEMORY, "%zu lanes", reduce.lanes);
+    reduce.host = calloc(reduce.lanes, sizeof *reduce.host);
+    if (!reduce.result || !reduce.host) {
+        status = mot__fail(MOT_NO_MEMORY, "%zu lanes", reduce.lanes);
+        goto done;
+    }
     MOT_TRY(mot__group_open(reduce.lanes, reduce.floats,
                             ring ? MOT__ALGORITHM_RING : MOT__ALGORITHM_DIRECT,
                             mot__fleet_deadline(fleet), &reduce.group));
@@ -254,5 +335,6 @@ mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double
 done:
     mot__group_close(reduce.group);
     free(reduce.result);
+    free(reduce.host);
     return status;
 }

@@ -192,6 +192,8 @@ static mot_status reduce_row(struct bench *bench, size_t bytes, bool ring)
     put_number(&bench->json, "down_gbps", r.down_gbps);
     put_number(&bench->json, "host_gbps", r.host_gbps);
     put_number(&bench->json, "fixed_s", r.fixed_s);
+    put_number(&bench->json, "meet_s", r.meet_s);
+    put_count(&bench->json, "rounds", r.rounds);
     put_end(&bench->json);
     if (people(bench))
         printf("%10zu  %-6s  %10.1f  %7.2f  %7.2f  %10.1f  %5.2f  %s\n", bytes,

@@ -13,7 +13,8 @@
 typedef struct mot__group mot__group;
 
 enum mot__algorithm {
-    MOT__ALGORITHM_AUTO,  /* direct below a frozen size, ring above */
+    MOT__ALGORITHM_AUTO,  /* the faster between threads: direct, whose lanes wait for nobody midway
+                           */
     MOT__ALGORITHM_RING,  /* segment s starts at lane s and travels lane to lane, each adds its own
                            */
     MOT__ALGORITHM_DIRECT /* the owner of a segment adds lanes 0 ... n-1 */

@@ -24,7 +24,9 @@ mot_status mot__group_open(size_t lanes, size_t capacity, enum mot__algorithm al
     group = calloc(1, sizeof *group);
     if (group)
         group->lane = aligned_alloc(MOT__CACHE_LINE, lanes * sizeof *group->lane);
-    if (!group || !group->lane) {
+    if (group)
+        group->small = malloc(2 * MOT__SMALL * sizeof *group->small);
+    if (!group || !group->lane || !group->small) {
         status = mot__fail(MOT_NO_MEMORY, "out of memory for a group of %zu lanes", lanes);
         goto done;
     }
@@ -37,8 +39,10 @@ mot_status mot__group_open(size_t lanes, size_t capacity, enum mot__algorithm al
     *out = group;
     group = NULL;
 done:
-    if (group)
+    if (group) {
         free(group->lane);
+        free(group->small);
+    }
     free(group);
     return status;
 }
@@ -49,12 +53,33 @@ void mot__group_close(mot__group *group)
         return;
     mot__lock_clear(&group->lock);
     free(group->lane);
+    free(group->small);
     free(group);
 }
 
 size_t mot__group_lanes(const mot__group *group)
 {
     return group->lanes;
+}
+
+static size_t turn_of(const mot__group *group, size_t rank)
+{
+    return atomic_load_explicit(&group->lane[rank].arrived, memory_order_relaxed);
+}
+
+const struct mot__bring *mot__group_bring(const mot__group *group, size_t rank, size_t lane)
+{
+    return &group->lane[lane].bring[turn_of(group, rank) % 2];
+}
+
+static float *small_at(const mot__group *group, size_t lane, size_t turn)
+{
+    return group->small + (turn % 2 * group->lanes + lane) * (MOT__SMALL / group->lanes);
+}
+
+const float *mot__group_small(const mot__group *group, size_t rank, size_t lane)
+{
+    return small_at(group, lane, turn_of(group, rank));
 }
 
 /* The sleeper counts itself before it looks; the waker writes before it counts sleepers. All four
@@ -89,8 +114,8 @@ static void time_out(mot__group *group, size_t rank, size_t other)
     struct mot__story story;
 
     mot__story_take(mot__fail(MOT_TIMEOUT, "%s: lane %zu waited %g s for lane %zu",
-                              call_name[group->lane[rank].bring.call], rank, group->deadline_s,
-                              other),
+                              call_name[mot__group_bring(group, rank, rank)->call], rank,
+                              group->deadline_s, other),
                     &story);
     fail_group(group, &story);
 }
@@ -143,12 +168,12 @@ void mot__group_abort(mot__group *group, size_t rank, mot_status status)
 }
 
 /* What all lanes brought must be one call with one size. All see the same, so all answer alike. */
-static mot_status check_agreement(const mot__group *group)
+static mot_status check_agreement(const mot__group *group, size_t rank)
 {
-    const struct mot__bring *first = &group->lane[0].bring;
+    const struct mot__bring *first = mot__group_bring(group, rank, 0);
 
     for (size_t i = 1; i < group->lanes; i++) {
-        const struct mot__bring *lane = &group->lane[i].bring;
+        const struct mot__bring *lane = mot__group_bring(group, rank, i);
 
         if (lane->call != first->call)
             return mot__fail(MOT_BAD_ARG, "lane 0 is in %s, lane %zu in %s", call_name[first->call],
@@ -187,21 +212,34 @@ static void leave_failed(mot__group *group)
     mot__lock_give(&group->lock);
 }
 
-static mot_status meet(mot__group *group, size_t rank, mot_status (*work)(mot__group *, size_t))
+static mot_status await_all(mot__group *group, size_t rank, size_t counter, size_t turn)
+{
+    mot_status status = MOT_OK;
+
+    for (size_t i = 0; i < group->lanes && status == MOT_OK; i++)
+        status = mot__group_await(
+            group, rank, i, counter ? &group->lane[i].finished : &group->lane[i].arrived, turn);
+    return status;
+}
+
+static mot_status meet(mot__group *group, size_t rank, const struct mot__bring *bring,
+                       mot_status (*work)(mot__group *, size_t))
 {
     mot_status status = MOT_OK, disagreement;
     struct mot__group_lane *own = &group->lane[rank];
-    const size_t turn = atomic_load_explicit(&own->arrived, memory_order_relaxed) + 1;
+    const size_t turn = turn_of(group, rank) + 1;
 
+    own->bring[turn % 2] = *bring;
+    if (bring->small)
+        memcpy(small_at(group, rank, turn), bring->data, bring->count * sizeof(float));
     mot__group_publish(group, &own->arrived, turn);
-    for (size_t i = 0; i < group->lanes; i++)
-        MOT_TRY(mot__group_await(group, rank, i, &group->lane[i].arrived, turn));
-    disagreement = check_agreement(group);
+    MOT_TRY(await_all(group, rank, 0, turn));
+    disagreement = check_agreement(group, rank);
     if (disagreement == MOT_OK && work)
         MOT_TRY(work(group, rank));
     mot__group_publish(group, &own->finished, turn);
-    for (size_t i = 0; i < group->lanes; i++)
-        MOT_TRY(mot__group_await(group, rank, i, &group->lane[i].finished, turn));
+    if (!bring->small)
+        MOT_TRY(await_all(group, rank, 1, turn));
     status = disagreement;
 done:
     return status;
@@ -211,7 +249,6 @@ mot_status mot__group_call(mot__group *group, size_t rank, const struct mot__bri
                            mot_status (*work)(mot__group *, size_t))
 {
     mot_status status;
-    struct mot__group_lane *own;
 
     if (rank >= group->lanes)
         return mot__fail(MOT_BAD_ARG, "%s: lane %zu of %zu", call_name[bring->call], rank,
@@ -222,10 +259,8 @@ mot_status mot__group_call(mot__group *group, size_t rank, const struct mot__bri
         wake(group);
         return mot__story_tell(&group->story);
     }
-    own = &group->lane[rank];
-    own->bring = *bring;
-    atomic_store_explicit(&own->progress, 0, memory_order_relaxed);
-    status = meet(group, rank, work);
+    atomic_store_explicit(&group->lane[rank].progress, 0, memory_order_relaxed);
+    status = meet(group, rank, bring, work);
     if (status != MOT_OK && atomic_load(&group->failed)) {
         leave_failed(group);
     } else {
