@@ -1,7 +1,6 @@
 /* engine.c - hand the lanes their shards, keep count of steps, remember a failure for good. */
-#include "strategy/engine.h"
-
 #include "base/size.h"
+#include "strategy/engine_inside.h"
 #include "strategy/jobs.h"
 #include "strategy/shares.h"
 
@@ -12,34 +11,16 @@
 #define PIECE_RESERVE ((size_t)4096)    /* floats: the record, and a stage's rounding to pages */
 #define BUCKETS_MOST ((size_t)MOT__STAGE_SLOTS / 2)
 
-struct mot__engine {
-    mot_fleet *fleet;
-    struct mot__common common;
-    struct mot__notes notes;
-    mot_replica *replica; /* (common.replicas) */
-    double *weight;       /* (common.replicas): shares */
-    size_t *share;        /* scratch */
-    uint64_t number;      /* of the next step, or of the group it belongs to */
-    size_t pending;       /* steps of the group that were not applied yet */
-    size_t pending_rows;  /* of those steps */
-    double lr;
-    float verdict[MOT__VERDICT_FLOATS]; /* not on a stack: a lane given up may still write here */
-    struct mot__story failed;           /* a trainer that failed stays failed */
-    uint64_t
-        prepared_id[2]; /* samples and rows the plans were last made for: inference, training */
-    size_t prepared_rows[2];
-};
-
 /* ---- all lanes at once ---- */
 
-static mot_status remember(mot__engine *engine, mot_status status)
+mot_status mot__engine_remember(mot__engine *engine, mot_status status)
 {
     if (status != MOT_OK && engine->failed.status == MOT_OK)
         mot__story_take(status, &engine->failed);
     return status;
 }
 
-static mot_status wait_all(mot__engine *engine)
+mot_status mot__engine_wait_all(mot__engine *engine)
 {
     mot_status status = MOT_OK, one;
     struct mot__story story = {MOT_OK, ""};
@@ -65,9 +46,11 @@ static mot_status post_all(mot__engine *engine, mot__job_fn run, const void *pay
     return status;
 }
 
-static mot_status call_all(mot__engine *engine, mot__job_fn run, const void *payload, size_t bytes)
+mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void *payload,
+                                size_t bytes)
 {
-    mot_status status = post_all(engine, run, payload, bytes), waited = wait_all(engine);
+    mot_status status = post_all(engine, run, payload, bytes),
+               waited = mot__engine_wait_all(engine);
 
     return status != MOT_OK ? status : waited;
 }
@@ -106,31 +89,6 @@ static mot_status freeze_bounds(mot__engine *engine)
     return mot__buckets_make(table, MOT__RECORD_FLOATS, bucket, &common->bucket, &common->buckets);
 }
 
-static mot_status find_weights(mot__engine *engine)
-{
-    const size_t lanes = engine->common.replicas;
-    enum mot__shares_kind kind;
-    double *speed = NULL;
-    mot_status status = MOT_OK;
-    size_t i;
-
-    MOT_TRY(mot__shares_parse(engine->common.config.shares, lanes, &kind, engine->weight));
-    if (kind != MOT__SHARES_AUTO)
-        return MOT_OK;
-    speed = calloc(lanes, sizeof *speed);
-    if (!speed)
-        return mot__fail(MOT_NO_MEMORY, "%zu speeds", lanes);
-    for (i = 0; i < lanes; i++) {
-        speed[i] = 1;
-        if (lanes > 1)
-            MOT_TRY(mot__lane_call(engine->replica[i].lane, mot__job_speed, &speed[i], NULL, 0));
-    }
-    mot__shares_by_speed(speed, lanes, engine->weight);
-done:
-    free(speed);
-    return status;
-}
-
 static mot_status start_values(mot__engine *engine)
 {
     const struct mot__parameters *table = &engine->common.net->table;
@@ -145,7 +103,7 @@ static mot_status start_values(mot__engine *engine)
         for (i = 0; i < table->row[p].count; i++)
             start[table->row[p].offset + i] =
                 mot__parameter_start(table, p, engine->common.config.seed, i);
-    status = call_all(engine, mot__job_open, &payload, sizeof payload);
+    status = mot__engine_call_all(engine, mot__job_open, &payload, sizeof payload);
     free(start);
     return status;
 }
@@ -163,10 +121,11 @@ static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_co
                            ? &mot__strategy_mirrored
                            : &mot__strategy_single;
     engine->weight = calloc(common->replicas, sizeof *engine->weight);
-    engine->share = calloc(common->replicas, sizeof *engine->share);
+    engine->share = calloc(2 * common->replicas, sizeof *engine->share);
     if (!engine->weight || !engine->share ||
         !(engine->replica = calloc(common->replicas, sizeof *engine->replica)))
         return mot__fail(MOT_NO_MEMORY, "%zu replicas", common->replicas);
+    engine->before = engine->share + common->replicas;
     for (i = 0; i < common->replicas; i++) {
         engine->replica[i].common = common;
         engine->replica[i].rank = i;
@@ -205,7 +164,7 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
     MOT_TRY(mot__model_copy(net, &engine->common.net));
     MOT_TRY(open_replicas(engine, config, strategy));
     MOT_TRY(freeze_bounds(engine));
-    MOT_TRY(find_weights(engine));
+    MOT_TRY(mot__engine_find_shares(engine));
     engine->common.config.shares = NULL; /* the caller's string; read by now */
     if (engine->common.strategy->staged)
         MOT_TRY(mot__group_open(
@@ -227,12 +186,13 @@ void mot__engine_close(mot__engine *engine)
     if (!engine)
         return;
     if (engine->replica)
-        call_all(engine, mot__job_close, NULL, 0);
+        mot__engine_call_all(engine, mot__job_close, NULL, 0);
     for (i = 0; engine->replica && i < engine->common.replicas; i++)
         tainted = tainted || mot__lane_tainted(engine->replica[i].lane);
     if (tainted)
         return; /* an abandoned thread may still use it */
     mot__notes_clear(&engine->notes);
+    mot__balance_close(engine->common.balance);
     mot__group_close(engine->common.group);
     mot_model_close(engine->common.net);
     free(engine->common.bucket);
@@ -312,15 +272,32 @@ static mot_status check_loss(const mot__engine *engine, const struct mot__sample
 mot_status mot__engine_release(mot__engine *engine, bool training)
 {
     engine->prepared_rows[training] = 0;
-    return remember(engine, call_all(engine, mot__job_release, &training, sizeof training));
+    return mot__engine_remember(
+        engine, mot__engine_call_all(engine, mot__job_release, &training, sizeof training));
+}
+
+/* Plans and feeds on every lane for its share of so many rows. */
+static mot_status make_plans(mot__engine *engine, struct mot__job_prepare payload, size_t rows)
+{
+    mot_status status = MOT_OK, waited;
+    size_t i;
+
+    mot__shares_most(rows, engine->weight, engine->common.replicas, engine->share);
+    for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
+        payload.rows = mot__size_max(engine->share[i], 1);
+        status = mot__lane_post(engine->replica[i].lane, mot__job_prepare, &engine->replica[i],
+                                &payload, sizeof payload);
+    }
+    waited = mot__engine_wait_all(engine);
+    return status != MOT_OK ? status : waited;
 }
 
 static mot_status prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
                           bool training, bool resident)
 {
-    struct mot__job_prepare payload = {samples, 0, training, resident};
+    const struct mot__job_prepare payload = {samples, 0, training, resident};
     mot_status status = MOT_OK;
-    size_t i;
+    bool changed = false;
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
@@ -328,16 +305,14 @@ static mot_status prepare(mot__engine *engine, const struct mot__samples *sample
     if (training)
         MOT_TRY(check_loss(engine, samples));
     engine->prepared_rows[training] = 0; /* a failure leaves neither plan nor feed */
-    mot__shares_most(rows, engine->weight, engine->common.replicas, engine->share);
-    for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
-        payload.rows = mot__size_max(engine->share[i], 1);
-        status = mot__lane_post(engine->replica[i].lane, mot__job_prepare, &engine->replica[i],
-                                &payload, sizeof payload);
-    }
-    MOT_TRY(status);
-    MOT_TRY(wait_all(engine));
+    MOT_TRY(make_plans(engine, payload, rows));
+    if (training)
+        MOT_TRY(mot__engine_try_shares(engine, rows, &changed));
+    if (changed)
+        MOT_TRY(make_plans(engine, payload, rows));
     engine->prepared_id[training] = samples->id;
     engine->prepared_rows[training] = rows;
+    engine->resident[training] = resident;
 done:
     return status;
 }
@@ -360,7 +335,9 @@ static mot_status prepare_for(mot__engine *engine, const mot_batch *batch, bool 
     if (engine->prepared_id[training] == batch->samples->id &&
         engine->prepared_rows[training] >= batch->rows)
         return MOT_OK;
-    return mot__engine_prepare(engine, batch->samples, batch->rows, training, false);
+    return mot__engine_prepare(engine, batch->samples, batch->rows, training,
+                               engine->prepared_id[training] == batch->samples->id &&
+                                   engine->resident[training]);
 }
 
 /* ---- shards ---- */
@@ -402,8 +379,10 @@ mot_status mot__engine_step(mot__engine *engine, mot_batch *batch)
     };
     mot_status status = MOT_OK;
 
+    if (engine->pending == 0)
+        mot__engine_review_shares(engine, batch->rows);
     MOT_TRY(prepare_for(engine, batch, true));
-    MOT_TRY(remember(engine, post_shards(engine, mot__job_step, payload)));
+    MOT_TRY(mot__engine_remember(engine, post_shards(engine, mot__job_step, payload)));
     engine->pending++;
     engine->pending_rows += batch->rows;
     if (payload.commit)
@@ -425,17 +404,17 @@ mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn
                                                  .before = engine->pending_rows,
                                                  .fn = fn,
                                                  .user = user});
-    waited = wait_all(engine);
+    waited = mot__engine_wait_all(engine);
     status = status != MOT_OK ? status : waited;
     if (mot__job_run_refused(
             status)) { /* other replicas have run: what added up is worth nothing */
         mot__story_take(status, &story);
-        MOT_TRY(remember(engine, call_all(engine, mot__job_drop, NULL, 0)));
+        MOT_TRY(mot__engine_remember(engine, mot__engine_call_all(engine, mot__job_drop, NULL, 0)));
         end_group(engine);
         status = mot__story_tell(&story);
         goto done;
     }
-    MOT_TRY(remember(engine, status));
+    MOT_TRY(mot__engine_remember(engine, status));
     engine->number++;
 done:
     mot_batch_close(batch);
@@ -451,7 +430,7 @@ mot_status mot__engine_apply(mot__engine *engine)
     if (!engine->prepared_rows[true])
         return mot__fail(MOT_BAD_STATE, "mot_trainer_apply: nothing was run yet");
     end_group(engine);
-    return remember(engine, post_all(engine, mot__job_apply, &lr, sizeof lr));
+    return mot__engine_remember(engine, post_all(engine, mot__job_apply, &lr, sizeof lr));
 }
 
 mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out)
@@ -461,7 +440,8 @@ mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out)
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    MOT_TRY(remember(engine, call_all(engine, mot__job_metrics, &payload, sizeof payload)));
+    MOT_TRY(mot__engine_remember(
+        engine, mot__engine_call_all(engine, mot__job_metrics, &payload, sizeof payload)));
     out->count = (uint64_t)verdict[MOT__VERDICT_COUNT];
     out->loss = ((double)verdict[MOT__VERDICT_LOSS] + (double)verdict[MOT__VERDICT_LOSS_LOW]) /
                 (double)verdict[MOT__VERDICT_COUNT];
@@ -479,7 +459,8 @@ mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent)
 {
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    return remember(engine, call_all(engine, mot__job_spent, &spent, sizeof spent));
+    return mot__engine_remember(engine,
+                                mot__engine_call_all(engine, mot__job_spent, &spent, sizeof spent));
 }
 
 /* ---- evaluation ---- */
@@ -488,7 +469,7 @@ mot_status mot__engine_tally_begin(mot__engine *engine)
 {
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    return remember(engine, post_all(engine, mot__job_tally_begin, NULL, 0));
+    return mot__engine_remember(engine, post_all(engine, mot__job_tally_begin, NULL, 0));
 }
 
 mot_status mot__engine_tally(mot__engine *engine, mot_batch *batch)
@@ -497,8 +478,8 @@ mot_status mot__engine_tally(mot__engine *engine, mot_batch *batch)
 
     MOT_TRY(check_loss(engine, batch->samples));
     MOT_TRY(prepare_for(engine, batch, false));
-    MOT_TRY(remember(engine,
-                     post_shards(engine, mot__job_tally, (struct mot__job_shard){.batch = batch})));
+    MOT_TRY(mot__engine_remember(
+        engine, post_shards(engine, mot__job_tally, (struct mot__job_shard){.batch = batch})));
 done:
     mot_batch_close(batch);
     return status;
@@ -514,7 +495,8 @@ mot_status mot__engine_tally_end(mot__engine *engine, struct mot_metrics *out)
 
     if (!record)
         return mot__fail(MOT_NO_MEMORY, "%zu records", lanes);
-    MOT_TRY(remember(engine, call_all(engine, mot__job_tally_end, &record, sizeof record)));
+    MOT_TRY(mot__engine_remember(
+        engine, mot__engine_call_all(engine, mot__job_tally_end, &record, sizeof record)));
     for (i = 0; i < lanes; i++)
         for (k = 0; k <= MOT__RECORD_BAD; k++)
             sum[k] += (double)record[i][k];
@@ -537,8 +519,8 @@ mot_status mot__engine_predict(mot__engine *engine, mot_batch *batch, float *out
     MOT_TRY(prepare_for(engine, batch, false));
     status =
         post_shards(engine, mot__job_predict, (struct mot__job_shard){.batch = batch, .out = out});
-    waited = wait_all(engine);
-    status = remember(engine, status != MOT_OK ? status : waited);
+    waited = mot__engine_wait_all(engine);
+    status = mot__engine_remember(engine, status != MOT_OK ? status : waited);
 done:
     mot_batch_close(batch);
     return status;
@@ -553,8 +535,9 @@ mot_status mot__engine_read(mot__engine *engine, size_t replica, size_t offset, 
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    return remember(engine, mot__lane_call(engine->replica[replica].lane, mot__job_read,
-                                           &engine->replica[replica], &payload, sizeof payload));
+    return mot__engine_remember(engine, mot__lane_call(engine->replica[replica].lane, mot__job_read,
+                                                       &engine->replica[replica], &payload,
+                                                       sizeof payload));
 }
 
 mot_status mot__engine_write(mot__engine *engine, size_t offset, const float *value, size_t count)
@@ -563,5 +546,6 @@ mot_status mot__engine_write(mot__engine *engine, size_t offset, const float *va
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    return remember(engine, call_all(engine, mot__job_write, &payload, sizeof payload));
+    return mot__engine_remember(
+        engine, mot__engine_call_all(engine, mot__job_write, &payload, sizeof payload));
 }

@@ -2,6 +2,8 @@
  * but lets its batches go. */
 #include "strategy/jobs.h"
 
+#include "strategy/trial.h"
+
 /* The others of the group must not wait for a replica that failed. */
 static mot_status ended(mot_replica *replica, mot_status status)
 {
@@ -28,23 +30,22 @@ mot_status mot__job_close(mot__lane *lane, void *user, void *payload)
     return MOT_OK;
 }
 
-mot_status mot__job_speed(mot__lane *lane, void *user, void *payload)
-{
-    struct mot_device_speed speed;
-    mot_status status = mot__device_measure(mot__lane_device(lane), false, &speed);
-
-    (void)payload;
-    if (status == MOT_OK)
-        *(double *)user = speed.gemm_gflops;
-    return status;
-}
-
 mot_status mot__job_prepare(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_prepare *job = payload;
 
     (void)lane;
     return mot__replica_prepare(user, job->samples, job->rows, job->training, job->resident);
+}
+
+/* Gradients that have added up are worth more than a trial. */
+mot_status mot__job_trial(mot__lane *lane, void *user, void *payload)
+{
+    struct mot__pace *pace = *(struct mot__pace **)payload;
+    mot_replica *replica = user;
+
+    (void)lane;
+    return replica->dirty ? MOT_OK : mot__trial(replica, &pace[replica->rank]);
 }
 
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload)
@@ -59,6 +60,7 @@ static mot_status step(mot_replica *replica, const struct mot__job_shard *job)
     mot_status status = MOT_OK;
 
     replica->lr = job->lr;
+    mot__replica_begins(replica, job->rows);
     MOT_TRY(mot__replica_load(replica, job->batch, job->begin, job->rows, job->number));
     replica->step.first_row += job->before;
     MOT_TRY(mot__replica_forward(replica));

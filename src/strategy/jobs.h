@@ -1,5 +1,5 @@
 /* jobs.h - what the engine asks of a lane: one function and one payload for each. user is the
- * replica, but for speed. */
+ * replica. */
 #ifndef MOT_STRATEGY_JOBS_H
 #define MOT_STRATEGY_JOBS_H
 
@@ -29,9 +29,10 @@ struct mot__job_flat {
 
 mot_status mot__job_open(mot__lane *lane, void *user, void *payload); /* const float *start */
 mot_status mot__job_close(mot__lane *lane, void *user, void *payload);
-mot_status mot__job_speed(mot__lane *lane, void *user, void *payload); /* user: double * */
 mot_status mot__job_prepare(mot__lane *lane, void *user,
                             void *payload); /* struct mot__job_prepare */
+mot_status mot__job_trial(mot__lane *lane, void *user,
+                          void *payload); /* struct mot__pace *: by rank */
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload); /* bool training */
 mot_status mot__job_step(mot__lane *lane, void *user, void *payload);    /* struct mot__job_shard */
 mot_status mot__job_run(mot__lane *lane, void *user, void *payload);     /* struct mot__job_shard */

@@ -68,11 +68,27 @@ done:
     return status;
 }
 
+static mot_status wait_for_own(mot_replica *replica)
+{
+    mot_status status = MOT_OK;
+    size_t b, i;
+
+    for (b = 0; b < replica->common->buckets; b++)
+        for (i = 0; i < replica->gradients->pieces; i++)
+            if (part_of(replica, &replica->gradients->piece[i], b).count > 0)
+                MOT_TRY(mot__stage_wait(replica->gradients->piece[i].stage, b));
+    mot__replica_computed(replica);
+done:
+    return status;
+}
+
 static mot_status reduce(mot_replica *replica)
 {
     mot_status status = MOT_OK;
     size_t b, i;
 
+    if (mot__replica_timed(replica))
+        MOT_TRY(wait_for_own(replica));
     for (b = 0; b < replica->common->buckets; b++)
         for (i = 0; i < replica->gradients->pieces; i++) {
             const struct mot__piece *piece = &replica->gradients->piece[i];

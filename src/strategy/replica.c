@@ -1,6 +1,7 @@
 /* replica.c - variables, plans and feed of one lane, and the parts of a step. */
 #include "strategy/replica.h"
 
+#include "base/clock.h"
 #include "base/size.h"
 
 static struct mot__mem whole(mot__buffer *buffer)
@@ -258,6 +259,42 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
     return status;
 }
 
+void mot__replica_begins(mot_replica *replica, size_t rows)
+{
+    if (!replica->dirty) {
+        replica->timed.began_s = mot__clock_s();
+        replica->timed.rows = replica->timed.steps = 0;
+    }
+    replica->timed.rows += rows;
+    replica->timed.steps++;
+}
+
+/* Where buckets leave during the backward pass, waiting for the last of them costs something: one
+ * step in four is enough. */
+bool mot__replica_timed(const mot_replica *replica)
+{
+    return replica->common->balance && replica->timed.steps > 0 &&
+           (replica->steps % 4 == 0 ||
+            mot__device_facts(replica->device)->staging == MOT__STAGING_MAP);
+}
+
+void mot__replica_computed(mot_replica *replica)
+{
+    replica->timed.own_s = mot__clock_s() - replica->timed.began_s;
+}
+
+static void tell_pace(mot_replica *replica)
+{
+    const double steps = (double)replica->timed.steps;
+
+    if (replica->timed.own_s > 0)
+        mot__balance_told(replica->common->balance, replica->rank,
+                          replica->timed.rows / replica->timed.steps, replica->timed.own_s / steps,
+                          (mot__clock_s() - replica->timed.began_s) / steps);
+    replica->timed.own_s = 0;
+    replica->timed.steps = 0;
+}
+
 mot_status mot__replica_commit(mot_replica *replica)
 {
     uint64_t *mark = &replica->mark[replica->steps % MOT__AHEAD];
@@ -272,6 +309,7 @@ mot_status mot__replica_commit(mot_replica *replica)
         MOT_TRY(mot__device_reached(replica->device, *mark));
     MOT_TRY(mot__device_mark(replica->device, mark));
     replica->steps++;
+    tell_pace(replica);
 done:
     return status;
 }

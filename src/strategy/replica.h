@@ -7,6 +7,7 @@
 #include "feed/feed.h"
 #include "model/plan.h"
 #include "optim/optim.h"
+#include "strategy/balance.h"
 #include "strategy/lane.h"
 #include "strategy/notes.h"
 
@@ -23,6 +24,7 @@ struct mot__common {
     size_t piece_floats;
     const struct mot__strategy *strategy;
     struct mot__notes *notes; /* any replica may add */
+    mot__balance *balance;    /* NULL: the shares are fixed */
 };
 
 struct mot_replica {
@@ -44,6 +46,11 @@ struct mot_replica {
     struct mot__step step; /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
     double reduce_s; /* on the host, adding and waiting for others */
+    struct {         /* how long the steps took that the next update ends */
+        double began_s;
+        double own_s; /* from there to their gradients on the host; 0: not measured */
+        size_t rows, steps;
+    } timed;
 };
 
 /* How gradients become equal and are applied. */
@@ -92,6 +99,11 @@ mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_
 mot_status mot__replica_forward(mot_replica *replica);
 mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, bool ready);
 mot_status mot__replica_commit(mot_replica *replica); /* all-reduce, verdict, update */
+/* Is this update's time wanted? Then a strategy waits for all gradients before it reduces the
+ * first, and says when they are there. */
+bool mot__replica_timed(const mot_replica *replica);
+void mot__replica_computed(mot_replica *replica);
+void mot__replica_begins(mot_replica *replica, size_t rows); /* a step of so many rows */
 
 mot_status mot__replica_tally_begin(mot_replica *replica);
 mot_status mot__replica_tally(mot_replica *replica, const mot_batch *batch, size_t begin,

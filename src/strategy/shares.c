@@ -60,19 +60,6 @@ mot_status mot__shares_parse(const char *text, size_t lanes, enum mot__shares_ki
     return parse_weights(text, lanes, weight);
 }
 
-void mot__shares_by_speed(const double *speed, size_t lanes, double *weight)
-{
-    double low = INFINITY, high = 0;
-    size_t i;
-
-    for (i = 0; i < lanes; i++) {
-        low = speed[i] < low ? speed[i] : low;
-        high = speed[i] > high ? speed[i] : high;
-    }
-    for (i = 0; i < lanes; i++)
-        weight[i] = high <= 1.1 * low ? 1 : speed[i];
-}
-
 void mot__shares_split(size_t rows, const double *weight, size_t lanes, size_t *share)
 {
     double sum = 0, want, best;

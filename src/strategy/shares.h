@@ -10,9 +10,6 @@ enum mot__shares_kind { MOT__SHARES_AUTO, MOT__SHARES_EVEN, MOT__SHARES_FIXED };
  * NULL: auto. */
 mot_status mot__shares_parse(const char *text, size_t lanes, enum mot__shares_kind *kind,
                              double *weight);
-/* By measured speed: weights in proportion; speeds that differ by less than a tenth count as equal,
- * so that noise moves no row. */
-void mot__shares_by_speed(const double *speed, size_t lanes, double *weight);
 /* Rows for each, in proportion to weight; the sum is rows. Equal weights: the first ones take what
  * is left over (7 of 4: 2 2 2 1). */
 void mot__shares_split(size_t rows, const double *weight, size_t lanes, size_t *share);

@@ -130,18 +130,6 @@ static void texts_are_read_or_get_a_sentence(void **state)
     }
 }
 
-static void noise_in_the_speeds_moves_no_row(void **state)
-{
-    const double near[] = {100, 104, 109}, far[] = {100, 104, 200};
-    double weight[3];
-
-    (void)state;
-    mot__shares_by_speed(near, 3, weight);
-    assert_true(weight[0] == weight[1] && weight[1] == weight[2] && weight[0] > 0);
-    mot__shares_by_speed(far, 3, weight);
-    assert_true(weight[0] / weight[2] == 0.5 && weight[1] / weight[2] == 0.52);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,7 +137,6 @@ int main(void)
         cmocka_unit_test(every_row_is_dealt_once),
         cmocka_unit_test(no_smaller_batch_passes_the_most),
         cmocka_unit_test(texts_are_read_or_get_a_sentence),
-        cmocka_unit_test(noise_in_the_speeds_moves_no_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,339 @@
+/* balance.c - samples from the lanes, and the review that may change shares. */
+#include "strategy/balance.h"
+
+#include "base/size.h"
+#include "base/thread.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORTH 1.05        /* a step must become so much shorter ... */
+#define WORTH_LEAVING 1.2 /* ... or so much, to leave a replica out ... */
+#define TWICE 2           /* ... in so many reviews in a row */
+#define PERIOD_S 0.25     /* a review sums up at least so much: what passes sooner is noise */
+#define LARGER_MOST 64    /* times the batch: the largest that is advised */
+
+struct lane {
+    struct mot__pace pace;
+    struct sample {
+        size_t rows;
+        double own_s, whole_s;
+    } sample[MOT__BALANCE_WINDOW];
+    size_t samples; /* since the last review */
+    double seconds; /* of those */
+    size_t share;
+};
+
+struct mot__balance {
+    struct mot__balance_config config;
+    struct mot__lock lock; /* guards the samples */
+    struct lane *lane;
+    struct mot__pace *pace; /* scratch, (lanes) */
+    size_t *trial, *dealt;  /* scratch, (lanes) */
+    bool *in;               /* (lanes): not left out */
+    bool *some, *fewer;     /* scratch, (lanes) */
+    size_t rows;            /* of a whole batch */
+    size_t seen;            /* reviews in a row that asked for what is in asked */
+    enum mot__review asked;
+};
+
+/* ---- opening ---- */
+
+mot_status mot__balance_open(const struct mot__balance_config *config, mot__balance **out)
+{
+    mot_status status = MOT_OK;
+    mot__balance *balance = calloc(1, sizeof *balance);
+    size_t i;
+
+    if (!balance)
+        return mot__fail(MOT_NO_MEMORY, "a balance's %zu bytes", sizeof *balance);
+    balance->config = *config;
+    status = mot__lock_init(&balance->lock);
+    if (status != MOT_OK) {
+        free(balance);
+        return status;
+    }
+    balance->lane = calloc(config->lanes, sizeof *balance->lane);
+    balance->pace = calloc(config->lanes, sizeof *balance->pace);
+    balance->trial = calloc(config->lanes, sizeof *balance->trial);
+    balance->dealt = calloc(config->lanes, sizeof *balance->dealt);
+    balance->in = calloc(3 * config->lanes, sizeof *balance->in);
+    if (!balance->lane || !balance->pace || !balance->trial || !balance->dealt || !balance->in) {
+        mot__balance_close(balance);
+        return mot__fail(MOT_NO_MEMORY, "a balance of %zu lanes", config->lanes);
+    }
+    balance->some = balance->in + config->lanes;
+    balance->fewer = balance->some + config->lanes;
+    for (i = 0; i < config->lanes; i++) {
+        mot__pace_start(&balance->lane[i].pace);
+        balance->in[i] = true;
+    }
+    *out = balance;
+    return MOT_OK;
+}
+
+void mot__balance_close(mot__balance *balance)
+{
+    if (!balance)
+        return;
+    mot__lock_clear(&balance->lock);
+    free(balance->lane);
+    free(balance->pace);
+    free(balance->trial);
+    free(balance->dealt);
+    free(balance->in);
+    free(balance);
+}
+
+/* ---- what is measured ---- */
+
+void mot__balance_told(mot__balance *balance, size_t lane, size_t rows, double own_s,
+                       double whole_s)
+{
+    struct lane *at = &balance->lane[lane];
+
+    mot__lock_take(&balance->lock);
+    at->sample[at->samples++ % MOT__BALANCE_WINDOW] = (struct sample){rows, own_s, whole_s};
+    at->seconds += whole_s;
+    mot__lock_give(&balance->lock);
+}
+
+void mot__balance_set(mot__balance *balance, size_t lane, const struct mot__pace *pace)
+{
+    balance->lane[lane].pace = *pace;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *value, size_t count)
+{
+    qsort(value, count, sizeof *value, by_size);
+    return value[count / 2];
+}
+
+/* The median of the steps that had this share; false: too few of them. */
+static bool measure(const struct lane *lane, double *own_s, double *whole_s)
+{
+    double own[MOT__BALANCE_WINDOW], whole[MOT__BALANCE_WINDOW];
+    size_t i, count = 0;
+
+    for (i = 0; i < mot__size_min(lane->samples, MOT__BALANCE_WINDOW); i++) {
+        if (lane->sample[i].rows != lane->share)
+            continue;
+        own[count] = lane->sample[i].own_s;
+        whole[count++] = lane->sample[i].whole_s;
+    }
+    if (count < MOT__BALANCE_WINDOW / 16)
+        return false;
+    *own_s = median(own, count);
+    *whole_s = median(whole, count);
+    return true;
+}
+
+static void forget(struct lane *lane)
+{
+    lane->samples = 0;
+    lane->seconds = 0;
+}
+
+/* Refit every lane from the window that ended; false while one has not told enough. before_s: of a
+ * step; sync_s: the part of it after the last lane's gradients were there. */
+static bool refit(mot__balance *balance, double *before_s, double *sync_s)
+{
+    double own, whole, slowest = 0;
+    bool all = true;
+    size_t i;
+
+    *before_s = 0;
+    mot__lock_take(&balance->lock);
+    for (i = 0; i < balance->config.lanes; i++)
+        if (balance->in[i] && (balance->lane[i].samples < MOT__BALANCE_WINDOW / 8 ||
+                               balance->lane[i].seconds < PERIOD_S))
+            all = false;
+    for (i = 0; all && i < balance->config.lanes; i++) {
+        struct lane *lane = &balance->lane[i];
+
+        if (!balance->in[i] || !measure(lane, &own, &whole))
+            continue;
+        mot__pace_follow(&lane->pace, lane->share, own);
+        slowest = fmax(slowest, lane->share ? own : 0);
+        *before_s = fmax(*before_s, whole);
+    }
+    for (i = 0; all && i < balance->config.lanes; i++)
+        forget(&balance->lane[i]);
+    mot__lock_give(&balance->lock);
+    *sync_s = fmax(*before_s - slowest, 0);
+    return all && *before_s > 0;
+}
+
+/* ---- what would be better ---- */
+
+/* The best shares among some of the lanes. */
+static double split_among(const mot__balance *balance, const bool *in, size_t rows, size_t *share)
+{
+    const size_t lanes = balance->config.lanes;
+    size_t i, k = 0;
+    double end;
+
+    for (i = 0; i < lanes; i++)
+        if (in[i])
+            balance->pace[k++] = balance->lane[i].pace;
+    end = mot__pace_split(balance->pace, k, rows, balance->dealt);
+    for (i = k = 0; i < lanes; i++)
+        share[i] = in[i] ? balance->dealt[k++] : 0;
+    return end;
+}
+
+static double split_evenly(const mot__balance *balance, size_t rows, size_t *share)
+{
+    const size_t lanes = balance->config.lanes;
+    double end = 0;
+    size_t i, in = 0, k = 0;
+
+    for (i = 0; i < lanes; i++)
+        in += balance->in[i];
+    for (i = 0; i < lanes; i++) {
+        share[i] = balance->in[i] ? rows / in + (k++ < rows % in) : 0;
+        end = fmax(end, mot__pace_of(&balance->lane[i].pace, share[i]));
+    }
+    return end;
+}
+
+static void take(mot__balance *balance, const size_t *share)
+{
+    size_t i;
+
+    mot__lock_take(&balance->lock);
+    for (i = 0; i < balance->config.lanes; i++) {
+        balance->lane[i].share = share[i];
+        forget(&balance->lane[i]);
+    }
+    mot__lock_give(&balance->lock);
+    balance->seen = 0;
+}
+
+void mot__balance_start(mot__balance *balance, size_t rows, size_t *share)
+{
+    const double best_s = split_among(balance, balance->in, rows, share);
+    const double even_s = split_evenly(balance, rows, balance->trial);
+
+    balance->rows = rows;
+    if (!(best_s > 0) || even_s < WORTH * best_s)
+        memcpy(share, balance->trial, balance->config.lanes * sizeof *share);
+    take(balance, share);
+}
+
+/* Of those that are in, the one that would take longest for the whole batch. */
+static size_t slowest_in(const mot__balance *balance, const bool *in)
+{
+    size_t i, slow = balance->config.lanes;
+    double s, slow_s = -1;
+
+    for (i = 0; i < balance->config.lanes; i++) {
+        s = in[i] ? mot__pace_of(&balance->lane[i].pace, balance->rows) : -1;
+        if (s > slow_s)
+            slow_s = s, slow = i;
+    }
+    return slow;
+}
+
+/* Without the slowest, without the two slowest, and so on down to one: what the best of these
+ * would take, with its lanes in fewer. One alone has nobody to wait for. */
+static double best_without(mot__balance *balance, double sync_s, bool *fewer)
+{
+    const size_t lanes = balance->config.lanes;
+    double best_s = INFINITY, s;
+    size_t i, left = 0;
+
+    memcpy(balance->some, balance->in, lanes * sizeof *balance->some);
+    for (i = 0; i < lanes; i++)
+        left += balance->in[i];
+    while (left > 1) {
+        balance->some[slowest_in(balance, balance->some)] = false;
+        left--;
+        s = split_among(balance, balance->some, balance->rows, balance->trial);
+        s += left > 1 ? sync_s : 0;
+        if (s < best_s) {
+            best_s = s;
+            memcpy(fewer, balance->some, lanes * sizeof *fewer);
+        }
+    }
+    return best_s;
+}
+
+/* The smallest doubled batch with which all of them beat the fewer. */
+static size_t larger_batch(const mot__balance *balance, const bool *fewer, double sync_s)
+{
+    size_t k, i, left = 0;
+    double all_s, few_s;
+
+    for (i = 0; i < balance->config.lanes; i++)
+        left += fewer[i];
+    for (k = 2; k <= LARGER_MOST; k *= 2) {
+        all_s = split_among(balance, balance->in, k * balance->rows, balance->trial) + sync_s;
+        few_s = split_among(balance, fewer, k * balance->rows, balance->trial);
+        if (few_s + (left > 1 ? sync_s : 0) > WORTH_LEAVING * all_s)
+            return k * balance->rows;
+    }
+    return 0;
+}
+
+/* ---- the review ---- */
+
+/* Asked for often enough in a row? */
+static bool insist(mot__balance *balance, enum mot__review what)
+{
+    balance->seen = balance->asked == what ? balance->seen + 1 : 1;
+    balance->asked = what;
+    return what != MOT__REVIEW_KEEP && balance->seen >= TWICE;
+}
+
+static size_t count_rows(const mot__balance *balance, const size_t *share)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < balance->config.lanes; i++)
+        kept += share[i] > 0;
+    return kept;
+}
+
+static struct mot__reviewed leave(mot__balance *balance, double sync_s, size_t *share,
+                                  struct mot__reviewed found)
+{
+    found.larger = larger_batch(balance, balance->fewer, sync_s);
+    memcpy(balance->in, balance->fewer, balance->config.lanes * sizeof *balance->in);
+    split_among(balance, balance->in, balance->rows, share);
+    return found;
+}
+
+struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share)
+{
+    struct mot__reviewed found = {.what = MOT__REVIEW_KEEP};
+    double sync_s, best_s, fewer_s = INFINITY;
+
+    if (!refit(balance, &found.before_s, &sync_s))
+        return found;
+    best_s = split_among(balance, balance->in, balance->rows, share) + sync_s;
+    if (balance->config.may_leave)
+        fewer_s = best_without(balance, sync_s, balance->fewer);
+    if (found.before_s > WORTH_LEAVING * fewer_s && best_s > WORTH_LEAVING * fewer_s)
+        found.what = MOT__REVIEW_LEAVE;
+    else if (found.before_s > WORTH * best_s)
+        found.what = MOT__REVIEW_SHARE;
+    found.after_s = found.what == MOT__REVIEW_LEAVE ? fewer_s : best_s;
+    if (!insist(balance, found.what)) {
+        found.what = MOT__REVIEW_KEEP;
+        return found;
+    }
+    if (found.what == MOT__REVIEW_LEAVE)
+        found = leave(balance, sync_s, share, found);
+    found.kept = count_rows(balance, share);
+    take(balance, share);
+    return found;
+}

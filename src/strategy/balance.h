@@ -1,0 +1,50 @@
+/* balance.h - shares by measured speed while a trainer runs: lanes tell how long each step took
+ * them, and every so many steps the paces are fitted anew and the shares reviewed.
+ *
+ * Shares change only when the better ones would save a twentieth of the step, twice in a row, so
+ * that noise moves no row; every change is told with its figures. Replicas that make the whole
+ * slower than it would be without them are left out, where that is allowed. */
+#ifndef MOT_STRATEGY_BALANCE_H
+#define MOT_STRATEGY_BALANCE_H
+
+#include "strategy/pace.h"
+#include "strategy/shares.h"
+
+typedef struct mot__balance mot__balance;
+
+#define MOT__BALANCE_WINDOW 64 /* steps that a review looks at, at most; their median counts */
+
+struct mot__balance_config {
+    size_t lanes;
+    bool may_leave; /* replicas may be left out for good */
+};
+
+/* What a review found. */
+enum mot__review {
+    MOT__REVIEW_KEEP,  /* nothing changes */
+    MOT__REVIEW_SHARE, /* other shares */
+    MOT__REVIEW_LEAVE  /* fewer replicas */
+};
+struct mot__reviewed {
+    enum mot__review what;
+    double before_s, after_s; /* of a step: measured, and as it should become */
+    size_t kept;              /* replicas that have rows now */
+    size_t larger; /* LEAVE: a batch with which all would be worth their while; 0: none */
+};
+
+mot_status mot__balance_open(const struct mot__balance_config *config, mot__balance **out);
+void mot__balance_close(mot__balance *balance); /* accepts NULL */
+
+/* A lane's own thread: a step took so long until its gradients were there (own), and so long in all
+ * with the wait for others, the sum and the update (whole). */
+void mot__balance_told(mot__balance *balance, size_t lane, size_t rows, double own_s,
+                       double whole_s);
+/* What a trial told of a lane before the first step. */
+void mot__balance_set(mot__balance *balance, size_t lane, const struct mot__pace *pace);
+/* Shares of a batch of so many rows, from what is known so far: even ones unless others are
+ * clearly better. share (lanes). */
+void mot__balance_start(mot__balance *balance, size_t rows, size_t *share);
+/* After each step. Fills share where something changes. */
+struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share);
+
+#endif

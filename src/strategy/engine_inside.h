@@ -1,0 +1,44 @@
+/* engine_inside.h - what an engine is, for the files that make it up. */
+#ifndef MOT_STRATEGY_ENGINE_INSIDE_H
+#define MOT_STRATEGY_ENGINE_INSIDE_H
+
+#include "strategy/engine.h"
+
+struct mot__engine {
+    mot_fleet *fleet;
+    struct mot__common common;
+    struct mot__notes notes;
+    mot_replica *replica; /* (common.replicas) */
+    double *weight;       /* (common.replicas): shares */
+    size_t *share;        /* scratch */
+    size_t *before;       /* scratch */
+    size_t balanced_rows; /* the batch that automatic shares are made for */
+    bool tried;           /* every lane's pace was tried */
+    uint64_t number;      /* of the next step, or of the group it belongs to */
+    size_t pending;       /* steps of the group that were not applied yet */
+    size_t pending_rows;  /* of those steps */
+    double lr;
+    float verdict[MOT__VERDICT_FLOATS]; /* not on a stack: a lane given up may still write here */
+    struct mot__story failed;           /* a trainer that failed stays failed */
+    uint64_t
+        prepared_id[2]; /* samples and rows the plans were last made for: inference, training */
+    size_t prepared_rows[2];
+    bool resident[2]; /* and whether the data was to stay on the devices */
+};
+
+/* A trainer that failed stays failed: keep the first story. Returns status. */
+mot_status mot__engine_remember(mot__engine *engine, mot_status status);
+mot_status mot__engine_wait_all(mot__engine *engine); /* all lanes idle; the first failure */
+/* The same job on every lane; waits. */
+mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void *payload,
+                                size_t bytes);
+
+/* Shares as configured; even until something was measured where they are automatic. */
+mot_status mot__engine_find_shares(mot__engine *engine);
+/* Automatic shares for batches of so many rows, once plans are there: by a trial the first time.
+ * *changed: some replica may take more rows than its plan was made for. */
+mot_status mot__engine_try_shares(mot__engine *engine, size_t rows, bool *changed);
+/* Before a step: look whether other shares would be better by now. */
+void mot__engine_review_shares(mot__engine *engine, size_t rows);
+
+#endif
