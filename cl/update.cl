@@ -48,6 +48,7 @@
 #define RECORD_CORRECT 1
 #define RECORD_COUNT 2
 #define RECORD_BAD 3
+#define RECORD_ODD 4
 #define VERDICT_APPLY 0
 #define VERDICT_SCALE 1
 #define VERDICT_WEIGHT1 2
@@ -60,6 +61,12 @@
 #define VERDICT_COUNT 9
 #define VERDICT_STEPS 10
 #define VERDICT_SKIPPED 11
+#define VERDICT_ODD_NOW 12
+#define VERDICT_BAD_AT 15
+#define VERDICT_BAD_ROWS 16
+#define VERDICT_SEEN 17
+#define VERDICT_HALTED 18
+#define VERDICT_STOP 19
 #define DECAY_NONE 0
 #define DECAY_GRADIENT 1
 #define DECAY_PARAMETER 2
@@ -235,6 +242,18 @@ INLINE float scale_of(float count, float clip, GLOBAL const float *partials)
     return settle_one(scale * settle_one(clip * inverse_one(norm)));
 }
 
+/* A step was refused: the first one since somebody asked is remembered, and where asked none after
+ * it is applied either. */
+INLINE void refuse(GLOBAL const float *record, GLOBAL float *verdict)
+{
+    verdict[VERDICT_SKIPPED] = verdict[VERDICT_SKIPPED] + 1.0f;
+    if (SCALAR_BITS(verdict[VERDICT_BAD_AT]) != 0)
+        return;
+    verdict[VERDICT_BAD_AT] = verdict[VERDICT_SEEN];
+    verdict[VERDICT_BAD_ROWS] = record[RECORD_BAD];
+    verdict[VERDICT_HALTED] = verdict[VERDICT_STOP];
+}
+
 /* Apply this step? Not where a loss was no number, a gradient is none, or there were no rows; no
  * rows and nothing bad is an empty step, not a skipped one. The weights 1 - beta^t follow m's and
  * v's own recurrence, so that their rounding cancels (1 - 0.999f alone is 1e-5 off). */
@@ -242,9 +261,17 @@ INLINE void decide(float lr, float clip, float beta1, float gain1, float beta2, 
                    GLOBAL const float *record, GLOBAL const float *partials, GLOBAL float *verdict)
 {
     const float count = settle_one(record[RECORD_COUNT]);
-    const int bad = (SCALAR_BITS(record[RECORD_BAD]) & 0x7fffffff) != 0;
+    const int bad = (SCALAR_BITS(record[RECORD_BAD]) & 0x7fffffff) != 0 ||
+                    SCALAR_BITS(record[RECORD_ODD]) != 0 ||
+                    SCALAR_BITS(verdict[VERDICT_ODD_NOW]) != 0;
     float scale = -1.0f;
 
+    verdict[VERDICT_ODD_NOW] = 0.0f;
+    verdict[VERDICT_SEEN] = verdict[VERDICT_SEEN] + 1.0f;
+    if (SCALAR_BITS(verdict[VERDICT_HALTED]) != 0) {
+        verdict[VERDICT_APPLY] = 0.0f;
+        return;
+    }
     if (!bad && SCALAR_BITS(count) > 0 && SCALAR_BITS(count) < BITS_2_60)
         scale = scale_of(count, clip, partials);
     verdict[VERDICT_APPLY] = SCALAR_BITS(scale) >= 0 ? 1.0f : 0.0f;
@@ -259,7 +286,7 @@ INLINE void decide(float lr, float clip, float beta1, float gain1, float beta2, 
         verdict[VERDICT_SECOND] = inverse_one(SCALAR(root((V)(weight2))));
         verdict[VERDICT_STEPS] = verdict[VERDICT_STEPS] + 1.0f;
     } else if (bad || SCALAR_BITS(count) != 0) {
-        verdict[VERDICT_SKIPPED] = verdict[VERDICT_SKIPPED] + 1.0f;
+        refuse(record, verdict);
     }
     add_metrics(record, verdict);
 }

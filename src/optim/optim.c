@@ -105,5 +105,5 @@ void mot__verdict_start(float verdict[MOT__VERDICT_FLOATS])
 void mot__verdict_clear_metrics(float verdict[MOT__VERDICT_FLOATS])
 {
     memset(verdict + MOT__VERDICT_LOSS, 0,
-           (MOT__VERDICT_SKIPPED + 1 - MOT__VERDICT_LOSS) * sizeof *verdict);
+           (MOT__VERDICT_STOP - MOT__VERDICT_LOSS) * sizeof *verdict);
 }

@@ -17,7 +17,8 @@ enum mot__record {
     MOT__RECORD_LOSS,
     MOT__RECORD_CORRECT,
     MOT__RECORD_COUNT,
-    MOT__RECORD_BAD,
+    MOT__RECORD_BAD, /* rows whose loss is not finite */
+    MOT__RECORD_ODD, /* set after the sum, where the host adds: a gradient is not finite */
     MOT__RECORD_FLOATS = 16
 };
 
@@ -36,6 +37,16 @@ enum mot__verdict {
     MOT__VERDICT_COUNT, /* exact below 2^24 a read */
     MOT__VERDICT_STEPS, /* applied */
     MOT__VERDICT_SKIPPED,
+    /* Four words for mot__scan_odd (ops/scan.h), where the device looks over its gradients: NOW
+     * refuses the step like a record's ODD. */
+    MOT__VERDICT_ODD_NOW,
+    MOT__VERDICT_ODD_LAST,
+    MOT__VERDICT_ODD_KIND,
+    MOT__VERDICT_BAD_AT,   /* the first refused step: which of SEEN, from 1; 0: none */
+    MOT__VERDICT_BAD_ROWS, /* its record's BAD */
+    MOT__VERDICT_SEEN,     /* steps decided, applied or not; exact below 2^24 a read */
+    MOT__VERDICT_HALTED,   /* 1: nothing is applied until this is cleared */
+    MOT__VERDICT_STOP,     /* 1: a refused step halts; set once by the host */
     MOT__VERDICT_FLOATS = 32
 };
 
@@ -54,11 +65,10 @@ struct mot__update { /* one piece of the flat buffers; n and all offsets multipl
     struct mot__mem verdict; /* any offset */
 };
 /* Norm first over every piece, then verdict, then updates. Norm is needed when clip_norm > 0 alone,
- * and so are partials, MOT__NORM_PARTS floats of scratch (else buffer NULL). Without clipping a
- * gradient that is not finite is found through the loss record only: the step that makes it is
- * applied, the next one, whose loss is no number, is refused.
- * Refused: record BAD > 0, COUNT negative or 2^60 and more, or the norm not finite. COUNT == 0 and
- * nothing bad is an empty step: nothing changes, nothing is counted as skipped. */
+ * and so are partials, MOT__NORM_PARTS floats of scratch (else buffer NULL).
+ * Refused: record BAD > 0 or ODD set, ODD_NOW set, COUNT negative or 2^60 and more, or the norm not
+ * finite. COUNT == 0 and nothing bad is an empty step: nothing changes, nothing is counted as
+ * skipped. */
 #define MOT__NORM_PARTS 16384
 mot_status mot__norm_launch(mot__device *device, const struct mot__update *piece, size_t pieces,
                             struct mot__mem partials);

@@ -259,6 +259,9 @@ static void a_refused_step_changes_no_bit(void **state)
             launch_step(run, &rules[r].optimizer);
             run->verdict[MOT__VERDICT_SKIPPED] = 1; /* all that changes */
             run->verdict[MOT__VERDICT_COUNT] = 3;
+            run->verdict[MOT__VERDICT_SEEN] = 1;
+            run->verdict[MOT__VERDICT_BAD_AT] = 1;
+            run->verdict[MOT__VERDICT_BAD_ROWS] = 1;
             compare(run);
         }
         run_close(run);

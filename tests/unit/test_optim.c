@@ -280,6 +280,39 @@ static void the_verdict_refuses_what_is_not_finite(void **state)
     }
 }
 
+/* Either way an odd gradient is told, the step is refused; the first refused one is remembered; and
+ * where asked none after it is applied until the metrics are read. */
+static void an_odd_gradient_is_refused_and_halts_where_asked(void **state)
+{
+    struct mot_optimizer optimizer = mot_optimizer_default(MOT_RULE_SGD);
+
+    (void)state;
+    for (size_t how = 0; how < 4; how++) {
+        const bool by_record = how % 2, stop = how / 2;
+        float record[MOT__RECORD_FLOATS] = {1, 1, 4}, verdict[MOT__VERDICT_FLOATS];
+
+        mot__verdict_start(verdict);
+        verdict[MOT__VERDICT_STOP] = stop;
+        mot__verdict_host(&optimizer, 0.1, record, parts, verdict);
+        assert_true(verdict[MOT__VERDICT_APPLY] == 1);
+        (by_record ? record
+                   : verdict)[by_record ? (int)MOT__RECORD_ODD : (int)MOT__VERDICT_ODD_NOW] = 1;
+        mot__verdict_host(&optimizer, 0.1, record, parts, verdict);
+        record[MOT__RECORD_ODD] = 0;
+        assert_true(verdict[MOT__VERDICT_APPLY] == 0 && verdict[MOT__VERDICT_SKIPPED] == 1);
+        assert_true(verdict[MOT__VERDICT_BAD_AT] == 2 && verdict[MOT__VERDICT_BAD_ROWS] == 0);
+        assert_true(verdict[MOT__VERDICT_COUNT] == 8); /* the losses were numbers */
+        mot__verdict_host(&optimizer, 0.1, record, parts, verdict);
+        assert_true(verdict[MOT__VERDICT_APPLY] == !stop && verdict[MOT__VERDICT_HALTED] == stop);
+        assert_true(verdict[MOT__VERDICT_COUNT] == (stop ? 8 : 12));
+        assert_true(verdict[MOT__VERDICT_BAD_AT] == 2);
+        mot__verdict_clear_metrics(verdict);
+        mot__verdict_host(&optimizer, 0.1, record, parts, verdict);
+        assert_true(verdict[MOT__VERDICT_APPLY] == 1 && verdict[MOT__VERDICT_STOP] == stop);
+        assert_true(verdict[MOT__VERDICT_BAD_AT] == 0 && verdict[MOT__VERDICT_STEPS] == 1);
+    }
+}
+
 static void a_refused_step_changes_no_bit(void **state)
 {
     const enum mot_rule rules[] = {MOT_RULE_SGD, MOT_RULE_ADAM, MOT_RULE_ADAMW};
@@ -542,6 +575,7 @@ int main(void)
         cmocka_unit_test(an_unmoved_parameter_of_adam_stays),
         cmocka_unit_test(a_square_that_overflows_does_not_make_nan),
         cmocka_unit_test(the_verdict_refuses_what_is_not_finite),
+        cmocka_unit_test(an_odd_gradient_is_refused_and_halts_where_asked),
         cmocka_unit_test(a_refused_step_changes_no_bit),
         cmocka_unit_test(small_losses_are_not_lost_in_a_large_sum),
         cmocka_unit_test(metrics_leave_bad_rows_out),
