@@ -30,6 +30,15 @@ size_t mot__group_lanes(const mot__group *group);
 /* data (count) of each lane becomes the sum over lanes, in place. count must agree (MOT_BAD_ARG on
  * all lanes if not). */
 mot_status mot__group_all_reduce(mot__group *group, size_t rank, float *data, size_t count);
+/* What the additions met that is no finite number: the last such sum, and the lane whose value made
+ * it so; where finite values overflow it may be any lane. Found while adding, for nearly nothing.
+ */
+struct mot__odd_sum {
+    bool found, nan;
+    size_t index, lane;
+};
+/* Of this lane's all-reduce just ended, before its next call; the same answer on every lane. */
+struct mot__odd_sum mot__group_odd(const mot__group *group, size_t rank);
 /* data (bytes) of lane root is copied to all others. */
 mot_status mot__group_broadcast(mot__group *group, size_t rank, size_t root, void *data,
                                 size_t bytes);

@@ -260,6 +260,7 @@ mot_status mot__group_call(mot__group *group, size_t rank, const struct mot__bri
         return mot__story_tell(&group->story);
     }
     atomic_store_explicit(&group->lane[rank].progress, 0, memory_order_relaxed);
+    group->lane[rank].odd[(turn_of(group, rank) + 1) % 2].found = false;
     status = meet(group, rank, bring, work);
     if (status != MOT_OK && atomic_load(&group->failed)) {
         leave_failed(group);
@@ -268,6 +269,31 @@ mot_status mot__group_call(mot__group *group, size_t rank, const struct mot__bri
         wake(group);
     }
     return status;
+}
+
+/* ---- sums that are not finite ---- */
+
+static void take_later(const struct mot__odd_sum *odd, struct mot__odd_sum *last)
+{
+    if (odd->found && (!last->found || odd->index > last->index))
+        *last = *odd;
+}
+
+void mot__group_note_odd(mot__group *group, size_t rank, const struct mot__odd_sum *odd)
+{
+    take_later(odd, &group->lane[rank].odd[turn_of(group, rank) % 2]);
+}
+
+/* Of a small call each lane knows all by itself, and the others may be past it already. */
+struct mot__odd_sum mot__group_odd(const mot__group *group, size_t rank)
+{
+    const size_t turn = turn_of(group, rank) % 2;
+    struct mot__odd_sum last = group->lane[rank].odd[turn];
+
+    if (!mot__group_bring(group, rank, rank)->small)
+        for (size_t i = 0; i < group->lanes; i++)
+            take_later(&group->lane[i].odd[turn], &last);
+    return last;
 }
 
 mot_status mot__group_barrier(mot__group *group, size_t rank)

@@ -32,6 +32,7 @@ struct mot__group_lane {
     atomic_size_t finished;                          /* operations done with others' buffers */
     atomic_size_t progress;                          /* pieces done inside the ring */
     struct mot__bring bring[2]; /* by turn; written before arrived. A lane may be one turn ahead */
+    struct mot__odd_sum odd[2]; /* by turn; written before finished */
     double waited_s;            /* its own thread's */
 };
 
@@ -52,6 +53,9 @@ struct mot__group {
 const struct mot__bring *mot__group_bring(const mot__group *group, size_t rank, size_t lane);
 /* Where a lane's small data of that call stands. */
 const float *mot__group_small(const mot__group *group, size_t rank, size_t lane);
+
+/* Remember an odd sum of the call that lane rank is in, unless a later one is known. */
+void mot__group_note_odd(mot__group *group, size_t rank, const struct mot__odd_sum *odd);
 
 /* Raise one of this lane's counters, and wake those who may wait for it. */
 void mot__group_publish(mot__group *group, atomic_size_t *counter, size_t value);

@@ -6,9 +6,11 @@
  *   direct  every segment: ((x[0] + x[1]) + x[2]) + ... + x[n-1]
  * A sum is formed once and copied, or by every lane from the same operands in the same order, so
  * all lanes hold the same bits, NaN's too. */
+#include "base/odd.h"
 #include "base/size.h"
 #include "collective/group.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SEGMENT_STEP 16 /* floats: lanes do not write into one cache line */
@@ -56,6 +58,32 @@ static void give_to_all(const mot__group *group, size_t rank, const float *sum, 
             memcpy(data_of(group, rank, i) + span.at, sum, span.count * sizeof *sum);
 }
 
+/* The operand of one lane, as long as it stands: NULL where the sum took its place. */
+typedef const float *(*operand_fn)(const mot__group *group, size_t rank, size_t lane);
+
+static const float *operand_direct(const mot__group *group, size_t rank, size_t lane)
+{
+    return lane == 0 ? NULL : data_of(group, rank, lane);
+}
+
+/* Whose value made a sum odd? If nobody's that still stands, the one's whose place it took. */
+static void look(mot__group *group, size_t rank, operand_fn operand, const float *sum,
+                 struct span span)
+{
+    const size_t last = mot__odd_last(sum, span.count), index = span.at + last;
+    size_t lane, whose = 0;
+
+    for (lane = 0; lane < group->lanes; lane++) {
+        const float *own = operand(group, rank, lane);
+
+        if (own && mot__odd(own[index])) {
+            whose = lane;
+            break;
+        }
+    }
+    mot__group_note_odd(group, rank, &(struct mot__odd_sum){true, isnan(sum[last]), index, whose});
+}
+
 static size_t pieces_of(struct span span)
 {
     return (span.count + PIECE - 1) / PIECE;
@@ -78,6 +106,8 @@ static mot_status reduce_direct(mot__group *group, size_t rank)
 
         for (size_t i = 1; i < group->lanes; i++)
             add(sum, data_of(group, rank, i) + piece.at, piece.count);
+        if (mot__odd_any(sum, piece.count))
+            look(group, rank, operand_direct, sum, piece);
         give_to_all(group, rank, sum, piece);
     }
     return MOT_OK;
@@ -93,6 +123,21 @@ static size_t progress_at(const mot__group *group, size_t count, size_t lane, si
     for (size_t k = 1; k < step; k++)
         progress += pieces_of(segment_of(group, count, (lane + n - k) % n));
     return progress;
+}
+
+/* Where the sum of the lanes before was odd already one of them has said so; but for the first
+ * step, where it is the lane before's own. */
+static void look_ring(mot__group *group, size_t rank, bool first, const float *sum,
+                      struct span span)
+{
+    const size_t before = (rank + group->lanes - 1) % group->lanes;
+    const size_t last = mot__odd_last(sum, span.count), index = span.at + last;
+    const bool earlier = mot__odd(data_of(group, rank, before)[index]);
+
+    if (!earlier || first)
+        mot__group_note_odd(
+            group, rank,
+            &(struct mot__odd_sum){true, isnan(sum[last]), index, earlier ? before : rank});
 }
 
 /* Steps 1 ... n-1: add the sum that the lane before has made of segment rank - step to one's own.
@@ -118,6 +163,8 @@ static mot_status reduce_ring(mot__group *group, size_t rank)
             if (status != MOT_OK)
                 return status;
             add_own(own + piece.at, data_of(group, rank, before) + piece.at, piece.count);
+            if (mot__odd_any(own + piece.at, piece.count))
+                look_ring(group, rank, step == 1, own + piece.at, piece);
             if (step == n - 1)
                 give_to_all(group, rank, own + piece.at, piece);
             else
@@ -148,6 +195,8 @@ static mot_status reduce_small(mot__group *group, size_t rank)
             add(own + span.at, mot__group_small(group, rank, (first + i) % n) + span.at,
                 span.count);
     }
+    if (mot__odd_any(own, count))
+        look(group, rank, mot__group_small, own, (struct span){0, count});
     return MOT_OK;
 }
 
@@ -159,9 +208,9 @@ mot_status mot__group_all_reduce(mot__group *group, size_t rank, float *data, si
                                      .small = count <= MOT__SMALL / group->lanes};
 
     return mot__group_call(group, rank, &bring,
-                           bring.small      ? reduce_small
-                           : is_ring(group) ? reduce_ring
-                                            : reduce_direct);
+                           bring.small                          ? reduce_small
+                           : is_ring(group) && group->lanes > 1 ? reduce_ring
+                                                                : reduce_direct);
 }
 
 static mot_status copy_from_root(mot__group *group, size_t rank)
