@@ -1,6 +1,6 @@
-/* scan.cl - integer passes over flat buffers: is a number not finite, and sums that two devices with
- * equal bits have in common. Integers alone, and only operations whose order does not matter, so
- * every device gives the same words. */
+/* scan.cl - integer passes over flat buffers: is a number not finite, and sums that two devices
+ * with equal bits have in common. Integers alone, and only operations whose order does not matter,
+ * so every device gives the same words. */
 #if CLASS_CPU
 #define SPAN 4096 /* floats of one item; a multiple of 16 */
 #else
@@ -70,8 +70,8 @@ kernel void scan_odd(const uint n, const uint first, global const float *x, cons
 
 /* ---- sums ---- */
 
-/* What the bits at a place add: any one bit that differs changes the first word (its factor is odd);
- * the second weighs places otherwise, so that swapped values show. */
+/* What the bits at a place add: any one bit that differs changes the first word (its factor is
+ * odd); the second weighs places otherwise, so that swapped values show. */
 #define ADD_FIRST(bits, place) ((bits) * (2u * (place) + 1u))
 #define ADD_SECOND(bits, place) (((bits) ^ ((bits) >> 15)) * (((place) * 0x9e3779b1u) | 1u))
 #if CLASS_CPU
