@@ -68,6 +68,7 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         "MOTLEY_TEST_PAIR=0,1")
     guise_test(guise_fleet_blocks test_cards "rtx3060,irisxe" "blocks=1:0,return_us=50"
         "MOTLEY_TEST_PAIR=0,1")
+    guise_test(guise_fleet_balance test_balance "rtx3060,rtx3060" "slow=1:4" "MOTLEY_TEST_SLOW=1")
     guise_test(guise_fleet_why test_why "rtx3060,rtx3060" "slow=1:6" "MOTLEY_TEST_SLOW=1")
 else()
     set_tests_properties(test_guise PROPERTIES DISABLED ON)

@@ -10,9 +10,11 @@
 
 #define WORTH 1.05        /* a step must become so much shorter ... */
 #define WORTH_LEAVING 1.2 /* ... or so much, to leave a replica out ... */
-#define TWICE 2           /* ... in so many reviews in a row */
-#define PERIOD_S 0.25     /* a review sums up at least so much: what passes sooner is noise */
-#define LARGER_MOST 64    /* times the batch: the largest that is advised */
+#define WORTH_MOST 2.0
+#define HELPED 0.97    /* a step of so much of what it was tells that a change helped */
+#define TWICE 2        /* ... in so many reviews in a row */
+#define PERIOD_S 0.25  /* a review sums up at least so much: what passes sooner is noise */
+#define LARGER_MOST 64 /* times the batch: the largest that is advised */
 
 struct lane {
     struct mot__pace pace;
@@ -36,6 +38,8 @@ struct mot__balance {
     size_t rows;            /* of a whole batch */
     size_t seen;            /* reviews in a row that asked for what is in asked */
     enum mot__review asked;
+    double worth;     /* what a change must promise; more after one that kept no promise */
+    double changed_s; /* a step took so long before the last change; 0: that was judged */
 };
 
 /* ---- opening ---- */
@@ -49,6 +53,7 @@ mot_status mot__balance_open(const struct mot__balance_config *config, mot__bala
     if (!balance)
         return mot__fail(MOT_NO_MEMORY, "a balance's %zu bytes", sizeof *balance);
     balance->config = *config;
+    balance->worth = WORTH;
     status = mot__lock_init(&balance->lock);
     if (status != MOT_OK) {
         free(balance);
@@ -229,6 +234,15 @@ void mot__balance_start(mot__balance *balance, size_t rows, size_t *share)
     take(balance, share);
 }
 
+void mot__balance_all(mot__balance *balance)
+{
+    size_t i;
+
+    for (i = 0; i < balance->config.lanes; i++)
+        balance->in[i] = true;
+    balance->config.may_leave = false;
+}
+
 /* Of those that are in, the one that would take longest for the whole batch. */
 static size_t slowest_in(const mot__balance *balance, const bool *in)
 {
@@ -312,6 +326,16 @@ static struct mot__reviewed leave(mot__balance *balance, double sync_s, size_t *
     return found;
 }
 
+/* Did the last change shorten the step? If not, the next must promise more. */
+static void learn(mot__balance *balance, double now_s)
+{
+    if (balance->changed_s > 0)
+        balance->worth = now_s > HELPED * balance->changed_s
+                             ? fmin(1 + 2 * (balance->worth - 1), WORTH_MOST)
+                             : WORTH;
+    balance->changed_s = 0;
+}
+
 struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share)
 {
     struct mot__reviewed found = {.what = MOT__REVIEW_KEEP};
@@ -319,12 +343,13 @@ struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share)
 
     if (!refit(balance, &found.before_s, &sync_s))
         return found;
+    learn(balance, found.before_s);
     best_s = split_among(balance, balance->in, balance->rows, share) + sync_s;
     if (balance->config.may_leave)
         fewer_s = best_without(balance, sync_s, balance->fewer);
     if (found.before_s > WORTH_LEAVING * fewer_s && best_s > WORTH_LEAVING * fewer_s)
         found.what = MOT__REVIEW_LEAVE;
-    else if (found.before_s > WORTH * best_s)
+    else if (found.before_s > balance->worth * best_s)
         found.what = MOT__REVIEW_SHARE;
     found.after_s = found.what == MOT__REVIEW_LEAVE ? fewer_s : best_s;
     if (!insist(balance, found.what)) {
@@ -334,6 +359,7 @@ struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share)
     if (found.what == MOT__REVIEW_LEAVE)
         found = leave(balance, sync_s, share, found);
     found.kept = count_rows(balance, share);
+    balance->changed_s = found.before_s;
     take(balance, share);
     return found;
 }

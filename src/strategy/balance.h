@@ -44,6 +44,7 @@ void mot__balance_set(mot__balance *balance, size_t lane, const struct mot__pace
 /* Shares of a batch of so many rows, from what is known so far: even ones unless others are
  * clearly better. share (lanes). */
 void mot__balance_start(mot__balance *balance, size_t rows, size_t *share);
+void mot__balance_all(mot__balance *balance); /* nobody is left out, nor ever will be */
 /* After each step. Fills share where something changes. */
 struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share);
 

@@ -1,4 +1,5 @@
 /* engine.c - hand the lanes their shards, keep count of steps, remember a failure for good. */
+#include "base/clock.h"
 #include "base/size.h"
 #include "strategy/engine_inside.h"
 #include "strategy/jobs.h"
@@ -6,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BUCKET_FLOATS ((size_t)1 << 20) /* 4 MB: large enough to hide a transfer's fixed cost */
 #define PIECE_RESERVE ((size_t)4096)    /* floats: the record, and a stage's rounding to pages */
@@ -42,8 +44,20 @@ static mot_status post_all(mot__engine *engine, mot__job_fn run, const void *pay
     size_t i;
 
     for (i = 0; i < engine->common.replicas && status == MOT_OK; i++)
-        status = mot__lane_post(engine->replica[i].lane, run, &engine->replica[i], payload, bytes);
+        if (engine->replica[i].seat != MOT__NO_SEAT)
+            status =
+                mot__lane_post(engine->replica[i].lane, run, &engine->replica[i], payload, bytes);
     return status;
+}
+
+/* On those that are left out, too. */
+static void close_replicas(mot__engine *engine)
+{
+    size_t i;
+
+    for (i = 0; i < engine->common.replicas; i++)
+        mot__lane_post(engine->replica[i].lane, mot__job_close, &engine->replica[i], NULL, 0);
+    mot__engine_wait_all(engine);
 }
 
 mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void *payload,
@@ -89,6 +103,18 @@ static mot_status freeze_bounds(mot__engine *engine)
     return mot__buckets_make(table, MOT__RECORD_FLOATS, bucket, &common->bucket, &common->buckets);
 }
 
+mot_status mot__engine_join(mot__engine *engine, size_t lanes)
+{
+    struct mot__common *common = &engine->common;
+
+    mot__group_close(common->group);
+    common->group = NULL;
+    if (lanes < 2 && common->strategy != &mot__strategy_mirrored)
+        return MOT_OK;
+    return mot__group_open(lanes, common->net->table.floats + MOT__RECORD_FLOATS,
+                           MOT__ALGORITHM_AUTO, mot__fleet_deadline(engine->fleet), &common->group);
+}
+
 static mot_status start_values(mot__engine *engine)
 {
     const struct mot__parameters *table = &engine->common.net->table;
@@ -128,7 +154,7 @@ static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_co
     engine->before = engine->share + common->replicas;
     for (i = 0; i < common->replicas; i++) {
         engine->replica[i].common = common;
-        engine->replica[i].rank = i;
+        engine->replica[i].rank = engine->replica[i].seat = i;
         engine->replica[i].lane = mot__fleet_lane(engine->fleet, i);
     }
     return MOT_OK;
@@ -167,9 +193,7 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
     MOT_TRY(mot__engine_find_shares(engine));
     engine->common.config.shares = NULL; /* the caller's string; read by now */
     if (engine->common.strategy->staged)
-        MOT_TRY(mot__group_open(
-            engine->common.replicas, engine->common.net->table.floats + MOT__RECORD_FLOATS,
-            MOT__ALGORITHM_AUTO, mot__fleet_deadline(fleet), &engine->common.group));
+        MOT_TRY(mot__engine_join(engine, engine->common.replicas));
     MOT_TRY(start_values(engine));
     *out = engine;
     engine = NULL;
@@ -186,7 +210,7 @@ void mot__engine_close(mot__engine *engine)
     if (!engine)
         return;
     if (engine->replica)
-        mot__engine_call_all(engine, mot__job_close, NULL, 0);
+        close_replicas(engine);
     for (i = 0; engine->replica && i < engine->common.replicas; i++)
         tainted = tainted || mot__lane_tainted(engine->replica[i].lane);
     if (tainted)
@@ -220,6 +244,15 @@ const mot_fleet *mot__engine_fleet(const mot__engine *engine)
 void mot__engine_split(const mot__engine *engine, size_t rows, size_t *share)
 {
     mot__shares_split(rows, engine->weight, engine->common.replicas, share);
+}
+
+size_t mot__engine_first(const mot__engine *engine)
+{
+    size_t i = 0;
+
+    while (engine->replica[i].seat != 0)
+        i++;
+    return i;
 }
 
 bool mot__engine_note(mot__engine *engine, struct mot_note *out)
@@ -284,6 +317,8 @@ static mot_status make_plans(mot__engine *engine, struct mot__job_prepare payloa
 
     mot__shares_most(rows, engine->weight, engine->common.replicas, engine->share);
     for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
+        if (engine->replica[i].seat == MOT__NO_SEAT)
+            continue;
         payload.rows = mot__size_max(engine->share[i], 1);
         status = mot__lane_post(engine->replica[i].lane, mot__job_prepare, &engine->replica[i],
                                 &payload, sizeof payload);
@@ -350,6 +385,8 @@ static mot_status post_shards(mot__engine *engine, mot__job_fn run, struct mot__
 
     mot__engine_split(engine, payload.batch->rows, engine->share);
     for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
+        if (engine->replica[i].seat == MOT__NO_SEAT)
+            continue; /* its share is 0 */
         payload.begin = begin;
         payload.rows = engine->share[i];
         begin += engine->share[i];
@@ -380,7 +417,7 @@ mot_status mot__engine_step(mot__engine *engine, mot_batch *batch)
     mot_status status = MOT_OK;
 
     if (engine->pending == 0)
-        mot__engine_review_shares(engine, batch->rows);
+        MOT_TRY(mot__engine_remember(engine, mot__engine_review_shares(engine, batch->rows)));
     MOT_TRY(prepare_for(engine, batch, true));
     MOT_TRY(mot__engine_remember(engine, post_shards(engine, mot__job_step, payload)));
     engine->pending++;
@@ -459,6 +496,7 @@ mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent)
 {
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
+    memset(spent, 0, engine->common.replicas * sizeof *spent); /* of those left out */
     return mot__engine_remember(engine,
                                 mot__engine_call_all(engine, mot__job_spent, &spent, sizeof spent));
 }
@@ -469,6 +507,7 @@ mot_status mot__engine_tally_begin(mot__engine *engine)
 {
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
+    engine->leaving.paused_s = mot__clock_s();
     return mot__engine_remember(engine, post_all(engine, mot__job_tally_begin, NULL, 0));
 }
 
@@ -495,6 +534,7 @@ mot_status mot__engine_tally_end(mot__engine *engine, struct mot_metrics *out)
 
     if (!record)
         return mot__fail(MOT_NO_MEMORY, "%zu records", lanes);
+    engine->leaving.began_s += mot__clock_s() - engine->leaving.paused_s; /* these are no steps */
     MOT_TRY(mot__engine_remember(
         engine, mot__engine_call_all(engine, mot__job_tally_end, &record, sizeof record)));
     for (i = 0; i < lanes; i++)
@@ -535,6 +575,8 @@ mot_status mot__engine_read(mot__engine *engine, size_t replica, size_t offset, 
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
+    if (engine->replica[replica].seat == MOT__NO_SEAT)
+        return mot__fail(MOT_BAD_STATE, "replica %zu was left out and has no copy", replica);
     return mot__engine_remember(engine, mot__lane_call(engine->replica[replica].lane, mot__job_read,
                                                        &engine->replica[replica], &payload,
                                                        sizeof payload));

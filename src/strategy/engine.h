@@ -22,6 +22,7 @@ const mot_replica *mot__engine_replica(const mot__engine *engine,
                                        size_t replica); /* idle lanes only */
 const mot_fleet *mot__engine_fleet(const mot__engine *engine);
 void mot__engine_split(const mot__engine *engine, size_t rows, size_t *share); /* (replicas) */
+size_t mot__engine_first(const mot__engine *engine); /* a replica that was not left out */
 bool mot__engine_note(mot__engine *engine, struct mot_note *out); /* false: there is none */
 /* Steps of a group (accumulation) that wait for their update. */
 size_t mot__engine_pending(const mot__engine *engine);

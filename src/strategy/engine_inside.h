@@ -14,9 +14,16 @@ struct mot__engine {
     size_t *before;       /* scratch */
     size_t balanced_rows; /* the batch that automatic shares are made for */
     bool tried;           /* every lane's pace was tried */
-    uint64_t number;      /* of the next step, or of the group it belongs to */
-    size_t pending;       /* steps of the group that were not applied yet */
-    size_t pending_rows;  /* of those steps */
+    struct {              /* replicas were left out, and whether that was right is being measured */
+        bool on;
+        uint64_t since;           /* step */
+        double began_s, before_s; /* a step took before_s with all of them */
+        double paused_s;          /* when the last evaluation began */
+        size_t kept, larger;
+    } leaving;
+    uint64_t number;     /* of the next step, or of the group it belongs to */
+    size_t pending;      /* steps of the group that were not applied yet */
+    size_t pending_rows; /* of those steps */
     double lr;
     float verdict[MOT__VERDICT_FLOATS]; /* not on a stack: a lane given up may still write here */
     struct mot__story failed;           /* a trainer that failed stays failed */
@@ -33,12 +40,15 @@ mot_status mot__engine_wait_all(mot__engine *engine); /* all lanes idle; the fir
 mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void *payload,
                                 size_t bytes);
 
+/* A group of so many lanes in the place of the one there is; all lanes idle. */
+mot_status mot__engine_join(mot__engine *engine, size_t lanes);
+
 /* Shares as configured; even until something was measured where they are automatic. */
 mot_status mot__engine_find_shares(mot__engine *engine);
 /* Automatic shares for batches of so many rows, once plans are there: by a trial the first time.
  * *changed: some replica may take more rows than its plan was made for. */
 mot_status mot__engine_try_shares(mot__engine *engine, size_t rows, bool *changed);
 /* Before a step: look whether other shares would be better by now. */
-void mot__engine_review_shares(mot__engine *engine, size_t rows);
+mot_status mot__engine_review_shares(mot__engine *engine, size_t rows);
 
 #endif

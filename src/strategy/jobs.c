@@ -11,7 +11,7 @@ static mot_status ended(mot_replica *replica, mot_status status)
         return MOT_OK;
     replica->broken = true;
     if (replica->common->group)
-        mot__group_abort(replica->common->group, replica->rank, status);
+        mot__group_abort(replica->common->group, replica->seat, status);
     return status;
 }
 
@@ -161,7 +161,7 @@ mot_status mot__job_metrics(mot__lane *lane, void *user, void *payload)
     if (replica->broken)
         return MOT_OK;
     return ended(replica, replica->common->strategy->metrics(
-                              replica, replica->rank == 0 ? *(float **)payload : unused));
+                              replica, replica->seat == 0 ? *(float **)payload : unused));
 }
 
 mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
@@ -174,7 +174,7 @@ mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
     spent->starved_s = mot__lane_starved(lane);
     spent->waited_s = 0;
     if (replica->common->group)
-        spent->waited_s = mot__group_waited(replica->common->group, replica->rank);
+        spent->waited_s = mot__group_waited(replica->common->group, replica->seat);
     spent->reduce_s = replica->reduce_s - spent->waited_s;
     replica->reduce_s = 0;
     return status;

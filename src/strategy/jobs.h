@@ -41,7 +41,7 @@ bool mot__job_run_refused(mot_status status);
 mot_status mot__job_drop(mot__lane *lane, void *user, void *payload); /* what was not applied yet */
 mot_status mot__job_apply(mot__lane *lane, void *user, void *payload); /* double lr */
 mot_status mot__job_metrics(mot__lane *lane, void *user,
-                            void *payload); /* float *verdict: rank 0's */
+                            void *payload); /* float *verdict: of seat 0 */
 mot_status mot__job_spent(mot__lane *lane, void *user,
                           void *payload); /* struct mot__spent *: by rank */
 mot_status mot__job_tally_begin(mot__lane *lane, void *user, void *payload);

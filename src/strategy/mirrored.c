@@ -60,7 +60,7 @@ static mot_status reduce_part(mot_replica *replica, const struct mot__piece *pie
 
     MOT_TRY(mot__stage_wait(piece->stage, bucket));
     began_s = mot__clock_s();
-    MOT_TRY(mot__group_all_reduce(replica->common->group, replica->rank, host + part.begin,
+    MOT_TRY(mot__group_all_reduce(replica->common->group, replica->seat, host + part.begin,
                                   part.count));
     replica->reduce_s += mot__clock_s() - began_s;
     MOT_TRY(mot__stage_up(piece->stage, part.begin * sizeof(float), part.count * sizeof(float)));

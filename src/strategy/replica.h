@@ -27,9 +27,12 @@ struct mot__common {
     mot__balance *balance;    /* NULL: the shares are fixed */
 };
 
+#define MOT__NO_SEAT SIZE_MAX
+
 struct mot_replica {
     const struct mot__common *common;
     size_t rank;
+    size_t seat; /* among those that work together; MOT__NO_SEAT: left out */
     mot__lane *lane;
     mot__device *device;
     mot__flat *parameters, *gradients, *slot[2];

@@ -267,7 +267,7 @@ mot_status mot_trainer_get_from(mot_trainer *trainer, size_t replica, const char
 
 mot_status mot_trainer_get(mot_trainer *trainer, const char *name, float *out, size_t count)
 {
-    return mot_trainer_get_from(trainer, 0, name, out, count);
+    return mot_trainer_get_from(trainer, mot__engine_first(trainer->engine), name, out, count);
 }
 
 mot_status mot_trainer_set(mot_trainer *trainer, const char *name, const float *value, size_t count)

@@ -11,7 +11,8 @@ static mot_status read_all(mot_trainer *trainer, const struct mot__parameters *t
 
     if (!flat)
         return mot__fail(MOT_NO_MEMORY, "%zu parameters", table->floats);
-    status = mot__engine_read(trainer->engine, 0, 0, flat, table->floats);
+    status = mot__engine_read(trainer->engine, mot__engine_first(trainer->engine), 0, flat,
+                              table->floats);
     if (status != MOT_OK) {
         free(flat);
         return status;
