@@ -93,7 +93,9 @@ enum mot_limit_kind {
     MOT_LIMIT_BATCH,   /* what a step costs whatever its rows is too large a part */
     MOT_LIMIT_DEVICE,  /* the others wait for one device */
     MOT_LIMIT_LINK,    /* gradients on their way between device and host */
-    MOT_LIMIT_HOST     /* gradients being added in host memory */
+    MOT_LIMIT_HOST,    /* gradients being added in host memory */
+    MOT_LIMIT_MANY,    /* fewer devices would be faster than these */
+    MOT_LIMIT_WAITING  /* the devices wait for each other, though none is slow */
 };
 
 struct mot_cure {
@@ -101,7 +103,7 @@ struct mot_cure {
     size_t replica; /* DEVICE, LINK: which */
     double share;   /* of the time it takes now */
     double gain;    /* predicted: samples/s with the cure over samples/s now */
-    char cure[96];  /* "--batch 512", "--shares auto", "leave device 1 out" */
+    char cure[96];  /* "--batch 512", "--shares auto", "--devices 0,2", "--accumulate 4" */
     char sentence[320];
 };
 
@@ -111,6 +113,10 @@ struct mot_reckoning {
     const size_t *share;              /* (replicas) rows of a batch */
     const struct mot_breakdown *part; /* (replicas) */
     const char *const *label;         /* (replicas) as the device language says it */
+    bool shares_auto;                 /* rows are split by speed already */
+    size_t accumulate;                /* steps to one update; 0: 1 */
+    /* Measured on all lanes at once, as mot_bench_allreduce does; 0: not measured. */
+    double up_gbps, down_gbps, host_gbps;
 };
 
 /* Cures, the best first; cure[0].sentence says what limits the speed. At most MOT_CURES. Pure

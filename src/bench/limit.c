@@ -1,38 +1,25 @@
 /* limit.c - from where the time went to one sentence: what limits the speed, and what each cure
- * would give.
- *
- * A step of replica i costs fixed_i (staging, reduce, update, launching) + rows_i * slope_i
- * (upload, forward, backward), as the breakdown tells; it ends when the slowest is done. Every
- * prediction below is that formula with other rows. */
-#include "base/status.h"
+ * would give by predict.h. */
+#include "bench/predict.h"
 
 #include <math.h>
-#include <motley/bench.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WORTH 0.05 /* a part below this is not worth a word */
+#define TIMES_MOST 32
 
-static double fixed_of(const struct mot_breakdown *b)
+/* Nothing changed; shares that are auto find their balance anew under every change. */
+static struct mot__change as_now(const struct mot_reckoning *r)
 {
-    return b->staging + b->reduce + b->update;
-}
-
-static double sloped_of(const struct mot_breakdown *b)
-{
-    return b->upload + b->forward + b->backward;
-}
-
-/* What a replica takes for a step by itself. */
-static double own_of(const struct mot_breakdown *b)
-{
-    return 1 - b->input - b->others;
+    return (struct mot__change){1, 1, r->shares_auto, MOT__ALL, MOT__ALL};
 }
 
 struct table {
     const struct mot_reckoning *r;
     double step_s;
-    size_t slow; /* the replica that waits least for others */
+    size_t slow;
     struct mot_cure *cure;
     size_t count;
 };
@@ -49,135 +36,239 @@ static unsigned percent(double share)
 }
 
 /* "1.8": a decimal point whatever the locale. */
-static const char *times(double value, char out[32])
+static const char *tenths(double value, char out[32])
 {
-    const unsigned tenths = (unsigned)(fmin(value, 1e6) * 10 + 0.5);
+    const unsigned n = (unsigned)(fmin(value, 1e6) * 10 + 0.5);
 
-    snprintf(out, 32, "%u.%u", tenths / 10, tenths % 10);
+    snprintf(out, 32, "%u.%u", n / 10, n % 10);
     return out;
 }
 
-static void find_slow(struct table *t)
+/* "210k/s" */
+static const char *speed(double samples_per_s, char out[32])
 {
-    size_t i;
+    if (samples_per_s < 10e3)
+        snprintf(out, 32, "%u/s", (unsigned)(samples_per_s + 0.5));
+    else
+        snprintf(out, 32, "%uk/s", (unsigned)(samples_per_s / 1e3 + 0.5));
+    return out;
+}
 
-    for (i = 1; i < t->r->replicas; i++)
-        if (t->r->part[i].others < t->r->part[t->slow].others)
-            t->slow = i;
+/* The text of --devices for those that take part. */
+static void name_devices(const struct mot_reckoning *r, size_t without, size_t only, char *out,
+                         size_t bytes)
+{
+    size_t i, used = 0;
+
+    used += (size_t)snprintf(out, bytes, "--devices ");
+    for (i = 0; i < r->replicas; i++)
+        if ((only == MOT__ALL ? i != without : i == only) && used < bytes)
+            used += (size_t)snprintf(out + used, bytes - used, "%s%s",
+                                     used > sizeof "--devices " - 1 ? "," : "", r->label[i]);
 }
 
 static void judge_input(struct table *t)
 {
-    const struct mot_breakdown *b = &t->r->part[t->slow];
+    const double share = mot__late(t->r);
     struct mot_cure cure = {.kind = MOT_LIMIT_INPUT,
-                            .share = b->input,
-                            .gain = 1 / (1 - fmin(b->input, 0.99)),
+                            .share = share,
+                            .gain = 1 / (1 - fmin(share, 0.99)),
                             .cure = "faster data"};
     char gain[32];
 
-    if (b->input < WORTH)
+    if (share <= 0)
         return;
     snprintf(
         cure.sentence, sizeof cure.sentence,
         "the data: %u %% of the time there is nothing to compute on; data in memory would give "
         "up to %s x",
-        percent(b->input), times(cure.gain, gain));
+        percent(share), tenths(cure.gain, gain));
     add(t, cure);
 }
 
-/* k times the rows in a step that costs fixed + sloped, the data coming as fast as now: k / (fixed
- * + k (sloped + input)). */
-static double gain_of(size_t k, double fixed, double sloped)
+/* The batch beyond which doubling gives less than a seventh. */
+static size_t best_times(const struct mot_reckoning *r)
 {
-    return (double)k / (fixed + (double)k * sloped);
+    struct mot__change plan = as_now(r), twice = plan;
+
+    for (plan.times = 2; plan.times < TIMES_MOST; plan.times *= 2) {
+        twice.times = 2 * plan.times;
+        if (mot__gain(r, &twice) <= 1.15 * mot__gain(r, &plan))
+            break;
+    }
+    return plan.times;
 }
 
 static void judge_batch(struct table *t)
 {
     const struct mot_breakdown *b = &t->r->part[t->slow];
-    const double fixed = own_of(b) - sloped_of(b), sloped = 1 - fixed;
+    const double fixed = b->update + b->waiting - b->others;
     struct mot_cure cure = {.kind = MOT_LIMIT_BATCH, .share = fixed};
+    struct mot__change plan = as_now(t->r);
     char gain[32];
-    size_t k = 2;
 
-    if (fixed < WORTH || fixed < b->reduce + b->staging + WORTH / 2)
+    if (fixed < WORTH)
         return;
-    while (k < 32 && gain_of(2 * k, fixed, sloped) > 1.15 * gain_of(k, fixed, sloped))
-        k *= 2;
-    cure.gain = gain_of(k, fixed, sloped);
-    snprintf(cure.cure, sizeof cure.cure, "--batch %zu", k * t->r->batch);
+    plan.times = best_times(t->r);
+    cure.gain = mot__gain(t->r, &plan);
+    snprintf(cure.cure, sizeof cure.cure, "--batch %zu", plan.times * t->r->batch);
     snprintf(
         cure.sentence, sizeof cure.sentence,
         "batch %zu is small: %u %% of a step is launching, waiting and the update, whatever its "
-        "rows; --batch %zu would give about %s x",
-        t->r->batch, percent(fixed), k * t->r->batch, times(cure.gain, gain));
+        "rows; %s would give about %s x",
+        t->r->batch, percent(fixed), cure.cure, tenths(cure.gain, gain));
     add(t, cure);
 }
 
-/* Rows by speed: every replica's own rate, together. */
+/* Rows by speed where they are not, or without the slow one. */
 static void judge_device(struct table *t)
 {
     const struct mot_reckoning *r = t->r;
-    double slope, fixed = 0, fixed_rest = 0, rate = 0, rest = 0, now = (double)r->batch / t->step_s,
-                  waits = 0;
+    const struct mot__change by_speed = {1, 1, true, MOT__ALL, MOT__ALL};
+    const struct mot__change without = {1, 1, r->shares_auto, t->slow, MOT__ALL};
     struct mot_cure cure = {.kind = MOT_LIMIT_DEVICE, .replica = t->slow};
+    double out;
     char gain[32];
     size_t i;
 
-    if (r->replicas < 2)
+    for (i = 0; i < r->replicas; i++)
+        cure.share = fmax(cure.share, r->part[i].others - r->part[t->slow].others);
+    if (r->replicas < 2 || cure.share < 2 * WORTH || r->share[t->slow] == 0)
         return;
-    for (i = 0; i < r->replicas; i++) {
-        slope = (own_of(&r->part[i]) - fixed_of(&r->part[i])) * t->step_s /
-                (double)(r->share[i] ? r->share[i] : 1);
-        rate += slope > 0 ? 1 / slope : 0;
-        rest += i != t->slow && slope > 0 ? 1 / slope : 0;
-        fixed = fmax(fixed, fixed_of(&r->part[i]) * t->step_s);
-        if (i != t->slow)
-            fixed_rest = fmax(fixed_rest, fixed_of(&r->part[i]) * t->step_s);
-        waits = fmax(waits, r->part[i].others - r->part[t->slow].others);
-    }
-    if (waits < 2 * WORTH || rate <= 0)
-        return;
-    cure.share = waits;
-    cure.gain = (double)r->batch / (fixed + (double)r->batch / rate) / now;
+    cure.gain = r->shares_auto ? 1 : mot__gain(r, &by_speed);
     snprintf(cure.cure, sizeof cure.cure, "--shares auto");
-    if (rest > 0 && (double)r->batch / (fixed_rest + (double)r->batch / rest) / now > cure.gain) {
-        cure.gain = (double)r->batch / (fixed_rest + (double)r->batch / rest) / now;
-        snprintf(cure.cure, sizeof cure.cure, "leave device %s out", r->label[t->slow]);
+    out = mot__gain(r, &without);
+    if (out > cure.gain) {
+        cure.gain = out;
+        name_devices(r, t->slow, MOT__ALL, cure.cure, sizeof cure.cure);
     }
     snprintf(
         cure.sentence, sizeof cure.sentence,
         "device %s is slow for its share of %zu rows: the others wait for it %u %% of the time; "
         "%s would give about %s x",
-        r->label[t->slow], r->share[t->slow], percent(waits), cure.cure, times(cure.gain, gain));
+        r->label[t->slow], r->share[t->slow], percent(cure.share), cure.cure,
+        tenths(cure.gain, gain));
     add(t, cure);
 }
 
-/* A quarter of the reductions for the same rows: four times the batch. */
-static void judge_traffic(struct table *t, enum mot_limit_kind kind, double share)
+/* One device alone neither stages, nor adds, nor waits. */
+static void judge_many(struct table *t)
+{
+    const struct mot_reckoning *r = t->r;
+    struct mot_cure cure = {.kind = MOT_LIMIT_MANY};
+    struct mot__change plan = as_now(r);
+    char one[32], all[32], gain[32], batch_gain[32];
+    size_t i;
+
+    for (i = 0; i < r->replicas && r->replicas > 1; i++) {
+        plan.only = i;
+        if (mot__gain(r, &plan) > cure.gain)
+            cure.gain = mot__gain(r, &plan), cure.replica = i;
+    }
+    if (cure.gain < 1 + WORTH)
+        return;
+    cure.share = 1 - 1 / cure.gain;
+    name_devices(r, MOT__ALL, cure.replica, cure.cure, sizeof cure.cure);
+    for (i = 0; i < t->count; i++)
+        if (strcmp(t->cure[i].cure, cure.cure) == 0)
+            return; /* said already, of the device that is left out */
+    plan = as_now(r);
+    plan.times = best_times(r);
+    snprintf(cure.sentence, sizeof cure.sentence,
+             "batch %zu is too small for %zu devices (1: %s reckoned, %zu: %s measured); %s would "
+             "give about %s x, --batch %zu about %s x",
+             r->batch, r->replicas, speed(cure.gain * r->samples_per_s, one), r->replicas,
+             speed(r->samples_per_s, all), cure.cure, tenths(cure.gain, gain),
+             plan.times * r->batch, tenths(mot__gain(r, &plan), batch_gain));
+    add(t, cure);
+}
+
+/* "at 3.1 of 6.2 GB/s" */
+static const char *rate_text(double bytes, double seconds, double limit, char out[96])
+{
+    char now[32], most[32];
+
+    tenths(bytes / seconds * 1e-9, now);
+    if (limit > 0)
+        snprintf(out, 96, "at %s of %s GB/s", now, tenths(limit, most));
+    else
+        snprintf(out, 96, "at %s GB/s", now);
+    return out;
+}
+
+/* Gradients that travel, are added, or are waited for: a quarter of the reductions. */
+static void judge_traffic(struct table *t, enum mot_limit_kind kind, double share, const char *what)
 {
     const struct mot_reckoning *r = t->r;
     struct mot_cure cure = {.kind = kind, .replica = t->slow, .share = share};
-    const double bytes = 2.0 * 4.0 * (double)r->parameters;
-    char gain[32], rate[32];
+    struct mot__change rarely = as_now(r), larger = rarely;
+    char gain[32], batch_gain[32];
 
     if (share < 2 * WORTH)
         return;
-    cure.gain = 1 / (1 - share + share / 4);
-    snprintf(cure.cure, sizeof cure.cure, "--batch %zu", 4 * r->batch);
-    if (kind == MOT_LIMIT_LINK)
-        snprintf(
-            cure.sentence, sizeof cure.sentence,
-            "the link of device %s: gradients travel %u %% of the time, at %s GB/s; --batch %zu "
-            "would give about %s x",
-            r->label[t->slow], percent(share), times(bytes / (share * t->step_s) * 1e-9, rate),
-            4 * r->batch, times(cure.gain, gain));
-    else
-        snprintf(cure.sentence, sizeof cure.sentence,
-                 "host memory: gradients are added %u %% of the time; --batch %zu would give about "
-                 "%s x",
-                 percent(share), 4 * r->batch, times(cure.gain, gain));
+    rarely.fewer = larger.times = 4;
+    cure.gain = mot__gain(r, &rarely);
+    snprintf(cure.cure, sizeof cure.cure, "--accumulate %zu",
+             4 * (r->accumulate ? r->accumulate : 1));
+    snprintf(cure.sentence, sizeof cure.sentence,
+             "%s; %s would give about %s x, --batch %zu about %s x", what, cure.cure,
+             tenths(cure.gain, gain), 4 * r->batch, tenths(mot__gain(r, &larger), batch_gain));
     add(t, cure);
+}
+
+static void judge_link(struct table *t)
+{
+    const struct mot_reckoning *r = t->r;
+    const double bytes = 4.0 * (double)r->parameters / (double)(r->accumulate ? r->accumulate : 1);
+    const double share = r->part[t->slow].staging;
+    const double both =
+        r->up_gbps > 0 && r->down_gbps > 0 ? 2 / (1 / r->up_gbps + 1 / r->down_gbps) : 0;
+    char what[192], rate[96];
+
+    snprintf(what, sizeof what, "the link of device %s: gradients travel %u %% of the time, %s",
+             r->label[t->slow], percent(share),
+             rate_text(2 * bytes, share * t->step_s, both, rate));
+    judge_traffic(t, MOT_LIMIT_LINK, share, what);
+}
+
+static void judge_host(struct table *t)
+{
+    const struct mot_reckoning *r = t->r;
+    const double bytes = 4.0 * (double)r->parameters / (double)(r->accumulate ? r->accumulate : 1);
+    const double share = r->part[t->slow].reduce;
+    char what[192], rate[96];
+
+    snprintf(what, sizeof what, "host memory: gradients are added %u %% of the time, %s",
+             percent(share),
+             rate_text(2 * bytes * (double)r->replicas, share * t->step_s, r->host_gbps, rate));
+    judge_traffic(t, MOT_LIMIT_HOST, share, what);
+}
+
+static void judge_waiting(struct table *t)
+{
+    const double share = t->r->replicas > 1 ? mot__meeting(t->r) : 0;
+    char what[192];
+
+    snprintf(what, sizeof what,
+             "waiting: the devices wait for each other %u %% of the time, though none is slow",
+             percent(share));
+    judge_traffic(t, MOT_LIMIT_WAITING, share, what);
+}
+
+static struct mot_cure busy(const struct table *t)
+{
+    const struct mot_breakdown *b = &t->r->part[t->slow];
+    struct mot_cure cure = {.kind = MOT_LIMIT_COMPUTE,
+                            .gain = 1,
+                            .replica = t->slow,
+                            .share = b->upload + b->forward + b->backward};
+
+    snprintf(
+        cure.sentence, sizeof cure.sentence,
+        "the network itself: device %s computes %u %% of the time; a faster or a further device "
+        "would help",
+        t->r->label[t->slow], percent(cure.share + b->update));
+    return cure;
 }
 
 static int by_gain(const void *a, const void *b)
@@ -189,25 +280,19 @@ static int by_gain(const void *a, const void *b)
 
 size_t mot_bench_limit(const struct mot_reckoning *r, struct mot_cure cure[MOT_CURES])
 {
-    struct table t = {.r = r, .step_s = (double)r->batch / r->samples_per_s, .cure = cure};
-    struct mot_cure busy = {.kind = MOT_LIMIT_COMPUTE, .gain = 1};
+    static void (*const judge[])(struct table *) = {
+        judge_input, judge_batch, judge_device, judge_many, judge_link, judge_host, judge_waiting};
+    struct table t = {.r = r,
+                      .step_s = (double)r->batch / r->samples_per_s,
+                      .slow = mot__slowest(r),
+                      .cure = cure};
+    size_t i;
 
-    find_slow(&t);
-    judge_input(&t);
-    judge_batch(&t);
-    judge_device(&t);
-    judge_traffic(&t, MOT_LIMIT_LINK, r->part[t.slow].staging);
-    judge_traffic(&t, MOT_LIMIT_HOST, r->part[t.slow].reduce);
-    busy.share = sloped_of(&r->part[t.slow]);
-    busy.replica = t.slow;
-    snprintf(
-        busy.sentence, sizeof busy.sentence,
-        "the network itself: device %s computes %u %% of the time; a faster or a further device "
-        "would help",
-        r->label[t.slow], percent(busy.share + r->part[t.slow].update));
+    for (i = 0; i < sizeof judge / sizeof *judge; i++)
+        judge[i](&t);
     qsort(cure, t.count, sizeof *cure, by_gain);
     while (t.count > 0 && cure[t.count - 1].gain < 1 + WORTH)
         t.count--;
-    add(&t, busy);
+    add(&t, busy(&t));
     return t.count;
 }

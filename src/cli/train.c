@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* How often the line redraws, and how late a Ctrl-C is seen; each time waits for the devices. */
 #define PROGRESS_LIVE_S 0.1
@@ -101,7 +102,7 @@ static void json_finish(struct run *run, bool stopped)
     const char *out = run->options->out;
 
     json_event(run, "end");
-    put_text(&run->json, "limit", run->why.count ? run->why.cure[0].sentence : NULL);
+    why_json(&run->why, &run->json);
     put_number(&run->json, "test_loss", stopped ? NAN : run->test_loss);
     put_number(&run->json, "test_accuracy", stopped ? NAN : run->test_accuracy);
     put_text(&run->json, "weights", *out ? out : NULL);
@@ -202,7 +203,8 @@ static int fit(struct session *session, struct run *run)
         run->screen.live && !options->json && !options->quiet ? PROGRESS_LIVE_S : PROGRESS_S;
     config.on_event = on_event;
     config.user = run;
-    why_open(&run->why, session->trainer);
+    why_open(&run->why, session->trainer,
+             !options->shares || !*options->shares || strcmp(options->shares, "auto") == 0);
     status = mot_fit(session->trainer, session->data.train, session->data.test, &config, NULL);
     screen_clear(&run->screen);
     if (status != MOT_OK && status != MOT_STOPPED)
@@ -216,6 +218,7 @@ static int fit(struct session *session, struct run *run)
         if (saved != MOT_OK)
             return fail_library(saved);
     }
+    why_measure(&run->why, session->fleet);
     tell_result(run, status == MOT_STOPPED);
     return status == MOT_STOPPED ? EXIT_INTERRUPTED : EXIT_FINE;
 }

@@ -3,13 +3,18 @@
 
 #include <stdlib.h>
 
-void why_open(struct why *why, mot_trainer *trainer)
+#define BYTES_MOST ((size_t)64 << 20) /* of an all-reduce that is tried for its rates */
+#define MEASURE_S 0.1
+
+void why_open(struct why *why, mot_trainer *trainer, bool shares_auto)
 {
     why->trainer = trainer;
+    why->shares_auto = shares_auto;
     why->replicas = mot_trainer_replicas(trainer);
     why->part = calloc(why->replicas, sizeof *why->part);
     why->before = calloc(why->replicas, sizeof *why->before);
     why->label = calloc(why->replicas, sizeof *why->label);
+    why->share = calloc(why->replicas, sizeof *why->share);
 }
 
 void why_close(struct why *why)
@@ -17,6 +22,7 @@ void why_close(struct why *why)
     free(why->part);
     free(why->before);
     free(why->label);
+    free(why->share);
 }
 
 void why_begin(struct why *why)
@@ -27,20 +33,70 @@ void why_begin(struct why *why)
 
 void why_end(struct why *why, const struct mot_event *event)
 {
-    struct mot_reckoning reckoning = {.replicas = why->replicas,
-                                      .batch = event->batch,
-                                      .parameters = event->parameters,
-                                      .samples_per_s = event->samples_per_s,
-                                      .share = event->share,
-                                      .part = why->part,
-                                      .label = why->label};
     size_t i;
 
-    if (!why->part || !why->label || mot_bench_breakdown(why->trainer, why->part) != MOT_OK)
+    if (!why->part || !why->label || !why->share ||
+        mot_bench_breakdown(why->trainer, why->part) != MOT_OK)
         return;
-    for (i = 0; i < why->replicas; i++)
+    for (i = 0; i < why->replicas; i++) {
         why->label[i] = mot_fleet_label(event->fleet, i);
-    why->count = mot_bench_limit(&reckoning, why->cure);
+        why->share[i] = event->share[i];
+    }
+    why->reckoning = (struct mot_reckoning){.replicas = why->replicas,
+                                            .batch = event->batch,
+                                            .parameters = event->parameters,
+                                            .samples_per_s = event->samples_per_s,
+                                            .share = why->share,
+                                            .part = why->part,
+                                            .label = why->label,
+                                            .shares_auto = why->shares_auto,
+                                            .accumulate = event->accumulate};
+    why->count = mot_bench_limit(&why->reckoning, why->cure);
+}
+
+void why_measure(struct why *why, mot_fleet *fleet)
+{
+    const size_t bytes = why->reckoning.parameters * sizeof(float);
+    struct mot_bench_reduce reduce;
+    bool traffic = false;
+    size_t i;
+
+    for (i = 0; i < why->count; i++)
+        traffic =
+            traffic || why->cure[i].kind == MOT_LIMIT_LINK || why->cure[i].kind == MOT_LIMIT_HOST;
+    if (!traffic || mot_bench_allreduce(fleet, bytes < BYTES_MOST ? bytes : BYTES_MOST, false,
+                                        MEASURE_S, &reduce) != MOT_OK)
+        return; /* a device too full to try: the sentence goes without */
+    why->reckoning.up_gbps = reduce.up_gbps;
+    why->reckoning.down_gbps = reduce.down_gbps;
+    why->reckoning.host_gbps = reduce.host_gbps;
+    why->count = mot_bench_limit(&why->reckoning, why->cure);
+}
+
+void why_json(const struct why *why, struct json *json)
+{
+    static const char *const kind[] = {
+        [MOT_LIMIT_COMPUTE] = "compute", [MOT_LIMIT_INPUT] = "input",
+        [MOT_LIMIT_BATCH] = "batch",     [MOT_LIMIT_DEVICE] = "device",
+        [MOT_LIMIT_LINK] = "link",       [MOT_LIMIT_HOST] = "host",
+        [MOT_LIMIT_MANY] = "many",       [MOT_LIMIT_WAITING] = "waiting"};
+    size_t i;
+
+    put_text(json, "limit", why->count ? why->cure[0].sentence : NULL);
+    put_array(json, "cures");
+    for (i = 0; i < why->count; i++) {
+        const struct mot_cure *cure = &why->cure[i];
+
+        put_object(json, NULL);
+        put_text(json, "kind", kind[cure->kind]);
+        put_text(json, "device", why->label[cure->replica]);
+        put_text(json, "cure", cure->cure[0] ? cure->cure : NULL);
+        put_number(json, "gain", cure->gain);
+        put_number(json, "share", cure->share);
+        put_text(json, "sentence", cure->sentence);
+        put_end(json);
+    }
+    put_end(json);
 }
 
 static void print_parts(const struct why *why, FILE *out)

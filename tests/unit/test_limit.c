@@ -19,7 +19,35 @@ static struct mot_reckoning one(const struct mot_breakdown *part)
 {
     static const size_t share[] = {128};
 
-    return (struct mot_reckoning){1, 128, 1000, 128e3, share, part, labels};
+    return (struct mot_reckoning){.replicas = 1,
+                                  .batch = 128,
+                                  .parameters = 1000,
+                                  .samples_per_s = 128e3,
+                                  .share = share,
+                                  .part = part,
+                                  .label = labels};
+}
+
+static struct mot_reckoning two(const struct mot_breakdown *part)
+{
+    static const size_t share[] = {64, 64};
+    struct mot_reckoning r = one(part);
+
+    r.replicas = 2;
+    r.share = share;
+    return r;
+}
+
+static const struct mot_cure *cure_of(const struct mot_cure *cure, size_t count,
+                                      enum mot_limit_kind kind)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        if (cure[i].kind == kind)
+            return &cure[i];
+    fail_msg("kind %d is not told", (int)kind);
+    return cure;
 }
 
 static void data_that_comes_late_is_told(void **state)
@@ -55,10 +83,9 @@ static void a_device_the_others_wait_for_is_named(void **state)
     const struct mot_breakdown part[] = {
         {.forward = 0.45, .backward = 0.5, .update = 0.05},
         {.forward = 0.1, .backward = 0.15, .update = 0.05, .waiting = 0.7, .others = 0.7}};
-    const size_t share[] = {64, 64};
-    const struct mot_reckoning r = {2, 128, 1000, 128e3, share, part, labels};
+    const struct mot_reckoning r = two(part);
     struct mot_cure cure[MOT_CURES];
-    const double rate = 64 / 0.95 + 64 / 0.25; /* rows a millisecond */
+    const double rate = 64 / 0.95 + 64 / 0.25; /* rows a step */
 
     (void)state;
     assert_true(mot_bench_limit(&r, cure) >= 1);
@@ -69,50 +96,111 @@ static void a_device_the_others_wait_for_is_named(void **state)
     assert_non_null(strstr(cure[0].sentence, "device 0 is slow for its share of 64 rows"));
 }
 
+/* What is done already is no advice; the next best is. */
+static void shares_that_are_auto_are_not_advised_again(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.forward = 0.1, .backward = 0.1, .staging = 0.8},
+        {.forward = 0.4, .backward = 0.4, .update = 0.05, .waiting = 0.15, .others = 0.15}};
+    struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+    size_t i, count;
+
+    (void)state;
+    r.shares_auto = true;
+    count = mot_bench_limit(&r, cure);
+    for (i = 0; i < count; i++)
+        assert_null(strstr(cure[i].sentence, "--shares auto"));
+}
+
 /* Its link alone takes longer than the other device would need for all the rows. */
 static void a_device_that_only_costs_is_left_out(void **state)
 {
     const struct mot_breakdown part[] = {
         {.forward = 0.1, .backward = 0.1, .staging = 0.8},
         {.forward = 0.05, .backward = 0.05, .update = 0.05, .waiting = 0.85, .others = 0.85}};
-    const size_t share[] = {64, 64};
-    const struct mot_reckoning r = {2, 128, 1000, 128e3, share, part, labels};
+    const struct mot_reckoning r = two(part);
     struct mot_cure cure[MOT_CURES];
 
     (void)state;
     assert_true(mot_bench_limit(&r, cure) >= 1);
     assert_int_equal(cure[0].kind, MOT_LIMIT_DEVICE);
-    assert_string_equal(cure[0].cure, "leave device 0 out");
+    assert_string_equal(cure[0].cure, "--devices 1");
     assert_near(cure[0].gain, 1 / (0.05 + 0.2), 1e-6);
 }
 
-static void links_and_host_memory_are_told_apart(void **state)
+static void a_link_is_told_with_its_rate_and_what_it_can(void **state)
 {
-    struct mot_breakdown part = {.forward = 0.3, .backward = 0.3, .staging = 0.4};
-    struct mot_reckoning r = one(&part);
+    const struct mot_breakdown part[] = {{.forward = 0.3, .backward = 0.3, .staging = 0.4},
+                                         {.forward = 0.3, .backward = 0.3, .staging = 0.4}};
+    struct mot_reckoning r = two(part);
     struct mot_cure cure[MOT_CURES];
-    size_t i, count, seen = 0;
+    const struct mot_cure *link;
 
     (void)state;
     r.parameters = 1000000;
-    count = mot_bench_limit(&r, cure);
-    for (i = 0; i < count; i++)
-        if (cure[i].kind == MOT_LIMIT_LINK) {
-            seen++;
-            assert_near(cure[i].gain, 1 / 0.7, 1e-9);
-            assert_non_null(
-                strstr(cure[i].sentence, "the link of device 0: gradients travel 40 %"));
-            assert_non_null(strstr(cure[i].sentence, "at 20.0 GB/s")); /* 8 MB in 0.4 ms */
-        }
-    part.reduce = part.staging;
-    part.staging = 0;
-    count = mot_bench_limit(&r, cure);
-    for (i = 0; i < count; i++)
-        if (cure[i].kind == MOT_LIMIT_HOST) {
-            seen++;
-            assert_non_null(strstr(cure[i].sentence, "host memory: gradients are added 40 %"));
-        }
-    assert_int_equal(seen, 2);
+    r.samples_per_s = 4000; /* a step is 32 ms: 8 MB in 12.8 of them */
+    link = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_LINK);
+    assert_non_null(strstr(link->sentence, "device 0: gradients travel 40 %"));
+    assert_non_null(strstr(link->sentence, "at 0.6 GB/s"));
+    assert_string_equal(link->cure, "--accumulate 4");
+    assert_near(link->gain, 1 / 0.7, 1e-9);
+    r.up_gbps = 4, r.down_gbps = 12;
+    r.accumulate = 2;
+    link = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_LINK);
+    assert_non_null(strstr(link->sentence, "at 0.3 of 6.0 GB/s")); /* half the reductions */
+    assert_string_equal(link->cure, "--accumulate 8");
+}
+
+static void host_memory_is_told_with_its_rate(void **state)
+{
+    const struct mot_breakdown part[] = {{.forward = 0.3, .backward = 0.3, .reduce = 0.4},
+                                         {.forward = 0.3, .backward = 0.3, .reduce = 0.4}};
+    struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+    const struct mot_cure *host;
+
+    (void)state;
+    r.parameters = 1000000;
+    r.host_gbps = 50;
+    host = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_HOST);
+    assert_near(host->gain, 1 / 0.7, 1e-9);
+    /* both lanes' 4 MB read and written in 0.4 ms */
+    assert_non_null(
+        strstr(host->sentence, "gradients are added 40 % of the time, at 40.0 of 50.0"));
+}
+
+static void waiting_for_each_other_is_told(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.forward = 0.3, .backward = 0.3, .waiting = 0.4, .others = 0.4},
+        {.forward = 0.3, .backward = 0.3, .waiting = 0.4, .others = 0.39}};
+    const struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+    const struct mot_cure *waiting;
+
+    (void)state;
+    waiting = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_WAITING);
+    assert_non_null(strstr(waiting->sentence, "wait for each other 39 % of the time"));
+    assert_string_equal(waiting->cure, "--accumulate 4");
+}
+
+static void devices_that_only_slow_each_other_are_told(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.forward = 0.1, .backward = 0.1, .staging = 0.3, .reduce = 0.3, .waiting = 0.2},
+        {.forward = 0.1, .backward = 0.1, .staging = 0.3, .reduce = 0.3, .waiting = 0.2}};
+    const struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+    const struct mot_cure *many;
+
+    (void)state;
+    many = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_MANY);
+    assert_near(many->gain, 1 / (0.4 + 0.2), 1e-9);
+    assert_string_equal(many->cure, "--devices 0");
+    assert_non_null(
+        strstr(many->sentence,
+               "batch 128 is too small for 2 devices (1: 213k/s reckoned, 2: 128k/s measured)"));
 }
 
 static void a_busy_device_has_no_cure(void **state)
@@ -135,7 +223,11 @@ int main(void)
         cmocka_unit_test(a_small_batch_is_told_with_the_batch_that_helps),
         cmocka_unit_test(a_device_the_others_wait_for_is_named),
         cmocka_unit_test(a_device_that_only_costs_is_left_out),
-        cmocka_unit_test(links_and_host_memory_are_told_apart),
+        cmocka_unit_test(shares_that_are_auto_are_not_advised_again),
+        cmocka_unit_test(a_link_is_told_with_its_rate_and_what_it_can),
+        cmocka_unit_test(host_memory_is_told_with_its_rate),
+        cmocka_unit_test(waiting_for_each_other_is_told),
+        cmocka_unit_test(devices_that_only_slow_each_other_are_told),
         cmocka_unit_test(a_busy_device_has_no_cure),
     };
 

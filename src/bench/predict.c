@@ -1,0 +1,152 @@
+/* predict.c - a step of replica i takes
+ *
+ *     rest_i + rows_i * row_i + (update_i + traffic_i) / updates
+ *
+ * row_i: upload, forward and backward of one row; traffic_i: staging, adding, and meeting the
+ * others, none where it is alone; rest_i: launching and waking up. The slowest replica ends the
+ * step. Data that is late sets the pace whatever the devices do. All parts are read off the
+ * breakdown of the steps that were run. */
+#include "bench/predict.h"
+
+#include <math.h>
+
+#define LATE 0.05 /* of the time without data: the source sets the pace; below, it is a hiccup */
+
+struct parts { /* of a step of this replica as it is now; the step is 1 */
+    double row, rest, update, traffic;
+};
+
+static double idle_of(const struct mot_breakdown *b)
+{
+    return b->others + b->input;
+}
+
+size_t mot__slowest(const struct mot_reckoning *r)
+{
+    size_t i, slow = 0;
+
+    for (i = 1; i < r->replicas; i++)
+        if (idle_of(&r->part[i]) < idle_of(&r->part[slow]))
+            slow = i;
+    return slow;
+}
+
+double mot__meeting(const struct mot_reckoning *r)
+{
+    double least = 1;
+    size_t i;
+
+    for (i = 0; i < r->replicas; i++)
+        least = fmin(least, r->part[i].others);
+    return least;
+}
+
+static struct parts parts_of(const struct mot_reckoning *r, size_t i)
+{
+    const struct mot_breakdown *b = &r->part[i];
+
+    return (struct parts){.row = r->share[i]
+                                     ? (b->upload + b->forward + b->backward) / (double)r->share[i]
+                                     : INFINITY,
+                          .rest = b->waiting - b->others + (b->input < LATE ? b->input : 0),
+                          .update = b->update,
+                          .traffic = b->staging + b->reduce + mot__meeting(r)};
+}
+
+static bool takes_part(const struct mot__change *change, size_t i)
+{
+    return change->only == MOT__ALL ? i != change->without : i == change->only;
+}
+
+static size_t count_of(const struct mot_reckoning *r, const struct mot__change *change)
+{
+    size_t i, count = 0;
+
+    for (i = 0; i < r->replicas; i++)
+        count += takes_part(change, i);
+    return count;
+}
+
+static double fixed_of(const struct parts *p, const struct mot__change *change, bool alone)
+{
+    return p->rest + (p->update + (alone ? 0 : p->traffic)) / (double)change->fewer;
+}
+
+/* All end together: rows_i = (t - fixed_i) / row_i, which sum to the batch. A replica whose fixed
+ * part is longer gets no rows and still must be waited for. */
+static double balanced_step(const struct mot_reckoning *r, const struct mot__change *change)
+{
+    const bool alone = count_of(r, change) == 1;
+    const double batch = (double)(change->times * r->batch);
+    double t = INFINITY, before, most, rows, rate;
+    size_t i;
+
+    do {
+        before = t;
+        rows = batch, rate = 0, most = 0;
+        for (i = 0; i < r->replicas; i++) {
+            const struct parts p = parts_of(r, i);
+            const double fixed = fixed_of(&p, change, alone);
+
+            if (!takes_part(change, i))
+                continue;
+            most = fmax(most, fixed);
+            if (fixed < before && isfinite(p.row) && p.row > 0)
+                rows += fixed / p.row, rate += 1 / p.row;
+        }
+        if (rate <= 0) /* nobody knows how fast these are */
+            return INFINITY;
+        t = rows / rate;
+    } while (t < before && t < most);
+    return fmax(t, most);
+}
+
+/* Shares that differ by a row are even ones of few rows, and will be even again. */
+static double weight_of(const struct mot_reckoning *r, size_t i)
+{
+    size_t k, least = r->share[i], most = r->share[i];
+
+    for (k = 0; k < r->replicas; k++) {
+        least = r->share[k] < least ? r->share[k] : least;
+        most = r->share[k] > most ? r->share[k] : most;
+    }
+    return least > 0 && most - least <= 1 ? 1 : (double)r->share[i];
+}
+
+static double split_step(const struct mot_reckoning *r, const struct mot__change *change)
+{
+    const bool alone = count_of(r, change) == 1;
+    double given = 0, most = 0, rows;
+    size_t i;
+
+    for (i = 0; i < r->replicas; i++)
+        given += takes_part(change, i) ? weight_of(r, i) : 0;
+    if (given <= 0)
+        return INFINITY;
+    for (i = 0; i < r->replicas; i++) {
+        const struct parts p = parts_of(r, i);
+
+        if (!takes_part(change, i))
+            continue;
+        rows = (double)(change->times * r->batch) * weight_of(r, i) / given;
+        most = fmax(most, fixed_of(&p, change, alone) + (rows > 0 ? rows * p.row : 0));
+    }
+    return most;
+}
+
+double mot__late(const struct mot_reckoning *r)
+{
+    const struct mot_breakdown *b = &r->part[mot__slowest(r)];
+
+    return b->input < LATE ? 0 : idle_of(b) - mot__meeting(r);
+}
+
+double mot__gain(const struct mot_reckoning *r, const struct mot__change *change)
+{
+    const double times = (double)change->times;
+    double t = change->balanced ? balanced_step(r, change) : split_step(r, change);
+
+    if (mot__late(r) > 0)
+        t = fmax(t, times);
+    return t > 0 ? times / t : 1;
+}

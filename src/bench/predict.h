@@ -1,0 +1,25 @@
+/* predict.h - how long a step would take with other rows, other devices, fewer reductions. */
+#ifndef MOT_BENCH_PREDICT_H
+#define MOT_BENCH_PREDICT_H
+
+#include <motley/bench.h>
+
+#define MOT__ALL SIZE_MAX
+
+struct mot__change { /* what would be changed; {1, 1, false, MOT__ALL, MOT__ALL}: as it is */
+    size_t times;    /* rows of a batch */
+    size_t fewer;    /* updates and reductions come so many times more rarely */
+    bool balanced;   /* rows by speed, not as they are */
+    size_t without;  /* this replica; MOT__ALL: keep all */
+    size_t only;     /* this replica alone; MOT__ALL: all */
+};
+
+/* The replica that is idle least: the others wait for it. */
+size_t mot__slowest(const struct mot_reckoning *r);
+/* Parts of a step: that even the last to come waits for the others; that late data costs. */
+double mot__meeting(const struct mot_reckoning *r);
+double mot__late(const struct mot_reckoning *r);
+/* Samples/s then over samples/s now. */
+double mot__gain(const struct mot_reckoning *r, const struct mot__change *change);
+
+#endif
