@@ -37,8 +37,25 @@ struct mot__odd_sum {
     bool found, nan;
     size_t index, lane;
 };
-/* Of this lane's all-reduce just ended, before its next call; the same answer on every lane. */
+/* Of this lane's all-reduce or fold just ended, before its next call; the same answer on every
+ * lane. */
 struct mot__odd_sum mot__group_odd(const mot__group *group, size_t rank);
+
+/* What to do with the sums of mot__group_fold, on the lane's own thread. */
+struct mot__fold {
+    /* The last floats of data, told to every lane before its blocks; 0: none. A multiple of 16. */
+    size_t tail;
+    void (*first)(void *user, const float *sum); /* (tail) */
+    /* sum is of data[at ... at + count), the lane's own; at and, but for the end of data, count
+     * are multiples of 16. The function may write to sum. */
+    void (*block)(void *user, size_t at, float *sum, size_t count);
+    void *user;
+};
+/* The sums of an all-reduce of the same count, to the bit, but each only to the lane that owns it:
+ * block by block, while it is in the cache; data stays as it is. Every float but the tail is in one
+ * lane's blocks. No lane returns before all have had theirs. */
+mot_status mot__group_fold(mot__group *group, size_t rank, float *data, size_t count,
+                           const struct mot__fold *fold);
 /* data (bytes) of lane root is copied to all others. */
 mot_status mot__group_broadcast(mot__group *group, size_t rank, size_t root, void *data,
                                 size_t bytes);

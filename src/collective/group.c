@@ -10,7 +10,8 @@
  * worth more to the device that may live on it. */
 #define SPINS 64
 
-static const char *const call_name[MOT__CALL_COUNT] = {"all-reduce", "broadcast", "barrier"};
+static const char *const call_name[MOT__CALL_COUNT] = {"all-reduce", "fold", "broadcast",
+                                                       "barrier"};
 
 mot_status mot__group_open(size_t lanes, size_t capacity, enum mot__algorithm algorithm,
                            double deadline_s, mot__group **out)
@@ -188,9 +189,9 @@ static mot_status check_agreement(const mot__group *group, size_t rank)
                              "%s: lane 0 wants it from lane %zu, lane %zu from lane %zu",
                              call_name[first->call], first->root, i, lane->root);
     }
-    if (first->call == MOT__CALL_ALL_REDUCE && first->count > group->capacity)
-        return mot__fail(MOT_BAD_ARG, "all-reduce: %zu numbers in a group for %zu", first->count,
-                         group->capacity);
+    if (first->call <= MOT__CALL_FOLD && first->count > group->capacity)
+        return mot__fail(MOT_BAD_ARG, "%s: %zu numbers in a group for %zu", call_name[first->call],
+                         first->count, group->capacity);
     if (first->root >= group->lanes)
         return mot__fail(MOT_BAD_ARG, "%s: from lane %zu of %zu", call_name[first->call],
                          first->root, group->lanes);

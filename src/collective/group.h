@@ -13,7 +13,13 @@
 
 #define MOT__CACHE_LINE 64
 
-enum mot__call { MOT__CALL_ALL_REDUCE, MOT__CALL_BROADCAST, MOT__CALL_BARRIER, MOT__CALL_COUNT };
+enum mot__call {
+    MOT__CALL_ALL_REDUCE,
+    MOT__CALL_FOLD,
+    MOT__CALL_BROADCAST,
+    MOT__CALL_BARRIER,
+    MOT__CALL_COUNT
+};
 
 /* Floats in all that lanes copy into the group's own memory before they meet: nobody then reads
  * another's buffer, so a lane leaves as soon as all have come, with one hand-over instead of two.
@@ -23,8 +29,9 @@ enum mot__call { MOT__CALL_ALL_REDUCE, MOT__CALL_BROADCAST, MOT__CALL_BARRIER, M
 struct mot__bring {
     enum mot__call call;
     void *data;
-    size_t count, root; /* floats of an all-reduce, bytes of a broadcast */
-    bool small;         /* an all-reduce through the group's own memory */
+    size_t count, root; /* floats of an all-reduce or fold, bytes of a broadcast */
+    const struct mot__fold *fold;
+    bool small; /* an all-reduce through the group's own memory */
 };
 
 struct mot__group_lane {

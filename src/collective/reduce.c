@@ -1,4 +1,4 @@
-/* reduce.c - the two all-reduces and the broadcast, reading neighbours' memory in place.
+/* reduce.c - the two all-reduces, the fold and the broadcast, reading neighbours' memory in place.
  *
  * count floats are cut into one segment a lane, of equal size but the last ones. Both algorithms
  * write down one order of addition for a segment:
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SEGMENT_STEP 16 /* floats: lanes do not write into one cache line */
+#define BLOCK 2048      /* floats: a sum that stays in L1 with what is made of it */
 #define PIECE 4096      /* floats: two lanes' stay in L1 between adding and giving */
 
 struct span {
@@ -211,6 +212,74 @@ mot_status mot__group_all_reduce(mot__group *group, size_t rank, float *data, si
                            bring.small                          ? reduce_small
                            : is_ring(group) && group->lanes > 1 ? reduce_ring
                                                                 : reduce_direct);
+}
+
+/* ---- fold ---- */
+
+static const float *operand_fold(const mot__group *group, size_t rank, size_t lane)
+{
+    return data_of(group, rank, lane);
+}
+
+/* sum = what the algorithm makes of these floats, which lie in one segment. All is in host memory,
+ * so the ring's sum needs no journey: its order is enough. */
+static void sum_of(const mot__group *group, size_t rank, size_t segment, struct span span,
+                   float *sum)
+{
+    const size_t n = group->lanes, from = is_ring(group) ? segment : 0;
+
+    memcpy(sum, data_of(group, rank, from) + span.at, span.count * sizeof *sum);
+    for (size_t i = 1; i < n; i++)
+        add(sum, data_of(group, rank, (from + i) % n) + span.at, span.count);
+}
+
+static void fold_tail(mot__group *group, size_t rank)
+{
+    const struct mot__bring *bring = mot__group_bring(group, rank, rank);
+    const size_t tail = bring->count - bring->fold->tail;
+    float sum[BLOCK];
+
+    for (size_t s = 0; s < group->lanes; s++) { /* a tail may lie in two segments */
+        const struct span segment = segment_of(group, bring->count, s);
+        const size_t begin = mot__size_max(segment.at, tail), end = segment.at + segment.count;
+
+        if (begin < end)
+            sum_of(group, rank, s, (struct span){begin, end - begin}, sum + (begin - tail));
+    }
+    bring->fold->first(bring->fold->user, sum);
+}
+
+static mot_status fold_blocks(mot__group *group, size_t rank)
+{
+    const struct mot__bring *bring = mot__group_bring(group, rank, rank);
+    const struct mot__fold *fold = bring->fold;
+    const struct span own = segment_of(group, bring->count, rank);
+    const size_t end = mot__size_min(own.at + own.count, bring->count - fold->tail);
+    float sum[BLOCK];
+
+    if (fold->tail > 0)
+        fold_tail(group, rank);
+    for (size_t at = own.at; at < end; at += BLOCK) {
+        const struct span span = {at, mot__size_min(BLOCK, end - at)};
+
+        sum_of(group, rank, rank, span, sum);
+        if (mot__odd_any(sum, span.count))
+            look(group, rank, operand_fold, sum, span);
+        fold->block(fold->user, at, sum, span.count);
+    }
+    return MOT_OK;
+}
+
+mot_status mot__group_fold(mot__group *group, size_t rank, float *data, size_t count,
+                           const struct mot__fold *fold)
+{
+    const struct mot__bring bring = {
+        .call = MOT__CALL_FOLD, .data = data, .count = count, .fold = fold};
+
+    if (fold->tail > count || fold->tail > BLOCK)
+        return mot__fail(MOT_BAD_ARG, "fold: a tail of %zu numbers of %zu; %d are the most",
+                         fold->tail, count, BLOCK);
+    return mot__group_call(group, rank, &bring, fold_blocks);
 }
 
 static mot_status copy_from_root(mot__group *group, size_t rank)

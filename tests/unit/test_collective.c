@@ -145,6 +145,82 @@ static void auto_is_direct(void **state)
     }
 }
 
+/* ---- fold ---- */
+
+#define TAIL 16
+
+struct folded {
+    float *sum;   /* shared: each lane writes what it owns */
+    int *written; /* how often, by element */
+    float tail[LANES_MAX][TAIL];
+};
+
+static struct folded folded; /* of the fold under test */
+
+static void fold_first(void *user, const float *sum)
+{
+    memcpy(folded.tail[((struct worker *)user)->rank], sum, sizeof folded.tail[0]);
+}
+
+static void fold_block(void *user, size_t at, float *sum, size_t count)
+{
+    (void)user;
+    for (size_t k = 0; k < count; k++) {
+        folded.sum[at + k] = sum[k];
+        folded.written[at + k]++;
+        sum[k] = 0; /* allowed */
+    }
+}
+
+static mot_status fold(struct worker *worker)
+{
+    const struct mot__fold how = {TAIL, fold_first, fold_block, worker};
+
+    return mot__group_fold(worker->group, worker->rank, worker->data, worker->count, &how);
+}
+
+static void fold_and_compare(enum mot__algorithm algorithm, size_t lanes, size_t count)
+{
+    struct worker worker[LANES_MAX];
+    mot__group *group = NULL;
+    float *wanted;
+
+    folded.sum = test_floats(count);
+    folded.written = test_alloc(count, sizeof *folded.written);
+    assert_ok(mot__group_open(lanes, count, algorithm, DEADLINE_S, &group));
+    prepare(worker, lanes, group, count, fold);
+    wanted = plain_sum(worker, lanes, count, algorithm == MOT__ALGORITHM_RING);
+    run_lanes(worker, lanes);
+    for (size_t k = 0; k < count; k++)
+        assert_int_equal(folded.written[k], k < count - TAIL);
+    assert_memory_equal(folded.sum, wanted, (count - TAIL) * sizeof *wanted);
+    for (size_t i = 0; i < lanes; i++) {
+        assert_int_equal(worker[i].story.status, MOT_OK);
+        assert_memory_equal(folded.tail[i], wanted + count - TAIL, sizeof folded.tail[i]);
+        assert_true(worker[i].data[count] == -7);
+        for (size_t k = 0; k < count; k++) /* what was brought is untouched */
+            assert_true(worker[i].data[k] ==
+                        mot__rng_normal(i, MOT__STREAM_TEST, k) * (k % 3 ? 1e-3f : 1e3f));
+    }
+    free(folded.sum);
+    free(folded.written);
+    free(wanted);
+    discard(worker, lanes);
+    mot__group_close(group);
+}
+
+static void a_fold_gives_each_sum_once_and_the_tail_to_all(void **state)
+{
+    static const size_t counts[] = {16, 17, 31, 33, 65, 1000, 30003};
+
+    (void)state;
+    for (size_t lanes = 1; lanes <= LANES_MAX; lanes++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            fold_and_compare(MOT__ALGORITHM_RING, lanes, counts[c]);
+            fold_and_compare(MOT__ALGORITHM_DIRECT, lanes, counts[c]);
+        }
+}
+
 static mot_status reduce_many(struct worker *worker)
 {
     mot_status status = MOT_OK;
@@ -485,6 +561,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_algorithms_give_the_sum_in_the_written_order),
         cmocka_unit_test(auto_is_direct),
+        cmocka_unit_test(a_fold_gives_each_sum_once_and_the_tail_to_all),
         cmocka_unit_test(many_rounds_do_not_mix),
         cmocka_unit_test(repeated_runs_and_late_lanes_give_the_same_bits),
         cmocka_unit_test(counts_that_differ_are_told_to_all_lanes),
