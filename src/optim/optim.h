@@ -82,10 +82,21 @@ mot_status mot__update_launch(mot__device *device, const struct mot_optimizer *o
  * test. start: which element of the whole gradient g[0] is, a multiple of 16; 0 begins anew. The
  * parts are the same for every way to cut the gradient. n a multiple of 16 here too. */
 void mot__norm_host(const float *g, size_t n, float partials[MOT__NORM_PARTS], size_t start);
+/* The parts [from, to) alone, of a whole gradient: so that several threads make one norm. */
+void mot__norm_host_parts(const float *g, size_t n, float partials[MOT__NORM_PARTS], size_t from,
+                          size_t to);
 void mot__verdict_host(const struct mot_optimizer *optimizer, double lr, const float *record,
                        const float *partials, float *verdict);
 void mot__update_host(const struct mot_optimizer *optimizer, double lr, size_t n, float *p,
                       const float *g, float *slot0, float *slot1, const float *verdict);
+/* The same from old values to new ones that lie elsewhere; refused: nothing is written. */
+#define MOT__BESIDE_ROWS 3
+struct mot__beside { /* parameters, then the state that the rule has */
+    const float *old[MOT__BESIDE_ROWS];
+    float *new[MOT__BESIDE_ROWS];
+};
+void mot__update_beside(const struct mot_optimizer *optimizer, double lr, size_t n,
+                        const struct mot__beside *rows, const float *g, const float *verdict);
 
 /* Hard values (next to the smallest and largest, zeros of both signs, ordinary) through norm,
  * verdict and update of every rule, against the host's bits. *good = false with a sentence in why:

@@ -1,5 +1,6 @@
 /* update_host.c - cl/update.cl compiled for the host: a vector is one float, and the loops around
  * it are the compiler's to widen (lane by lane the same operations, so the same bits). */
+#include "base/wide.h"
 #include "optim/numbers.h"
 
 #include <float.h>
@@ -68,7 +69,7 @@ SAME(DECAY_NONE);
 SAME(DECAY_GRADIENT);
 SAME(DECAY_PARAMETER);
 
-static void add_squares(size_t n, const float *restrict g, float *restrict part)
+MOT__WIDE static void add_squares(size_t n, const float *restrict g, float *restrict part)
 {
     size_t i;
 
@@ -92,6 +93,16 @@ void mot__norm_host(const float *g, size_t n, float partials[MOT__NORM_PARTS], s
         n -= run;
         start += run;
     }
+}
+
+void mot__norm_host_parts(const float *g, size_t n, float partials[MOT__NORM_PARTS], size_t from,
+                          size_t to)
+{
+    size_t row;
+
+    memset(partials + from, 0, (to - from) * sizeof *partials);
+    for (row = from; row < n; row += MOT__NORM_PARTS)
+        add_squares(n - row < to - from ? n - row : to - from, g + row, partials + from);
 }
 
 /* The kernel norm_fold runs twice, 16384 to 1024 to 64; here both in one go. */
@@ -119,18 +130,21 @@ void mot__verdict_host(const struct mot_optimizer *optimizer, double lr, const f
            verdict);
 }
 
-static void host_sgd(const struct mot__numbers *with, float scale, size_t n, float *restrict p,
-                     const float *restrict g)
+MOT__WIDE static void host_sgd(const struct mot__numbers *with, float scale, size_t n,
+                               const float *restrict p, const float *restrict g,
+                               float *restrict new_p)
 {
     const float lr = with->lr, decay = with->decay;
     size_t i;
 
     for (i = 0; i < n; ++i)
-        p[i] = sgd(p[i], g[i], scale, lr, decay);
+        new_p[i] = sgd(p[i], g[i], scale, lr, decay);
 }
 
-static void host_momentum(const struct mot__numbers *with, int nesterov, float scale, size_t n,
-                          float *restrict p, const float *restrict g, float *restrict u)
+MOT__WIDE static void host_momentum(const struct mot__numbers *with, int nesterov, float scale,
+                                    size_t n, const float *restrict p, const float *restrict u,
+                                    const float *restrict g, float *restrict new_p,
+                                    float *restrict new_u)
 {
     const float lr = with->lr, decay = with->decay, momentum = with->momentum;
     size_t i;
@@ -138,16 +152,17 @@ static void host_momentum(const struct mot__numbers *with, int nesterov, float s
     for (i = 0; i < n; ++i) {
         float along = u[i];
 
-        p[i] = momentum_sgd(p[i], g[i], &along, scale, lr, decay, momentum, nesterov);
-        u[i] = along;
+        new_p[i] = momentum_sgd(p[i], g[i], &along, scale, lr, decay, momentum, nesterov);
+        new_u[i] = along;
     }
 }
 
 /* One loop for each kind of decay, so that none decides inside: such a loop is not widened. */
 #define ADAM_LOOP(name, how)                                                                       \
-    static void name(const struct mot__numbers *with, const float *verdict, size_t n,              \
-                     float *restrict p, const float *restrict g, float *restrict m,                \
-                     float *restrict v)                                                            \
+    MOT__WIDE static void name(                                                                    \
+        const struct mot__numbers *with, const float *verdict, size_t n, const float *restrict p,  \
+        const float *restrict m, const float *restrict v, const float *restrict g,                 \
+        float *restrict new_p, float *restrict new_m, float *restrict new_v)                       \
     {                                                                                              \
         const struct mot__numbers x = *with;                                                       \
         const float scale = verdict[VERDICT_SCALE];                                                \
@@ -157,35 +172,57 @@ static void host_momentum(const struct mot__numbers *with, int nesterov, float s
         for (i = 0; i < n; ++i) {                                                                  \
             float mean = m[i], square = v[i];                                                      \
                                                                                                    \
-            p[i] = adam(p[i], g[i], &mean, &square, scale, rate, second, x.beta1, x.gain1,         \
-                        x.beta2, x.gain2, x.epsilon, x.decay, how);                                \
-            m[i] = mean;                                                                           \
-            v[i] = square;                                                                         \
+            new_p[i] = adam(p[i], g[i], &mean, &square, scale, rate, second, x.beta1, x.gain1,     \
+                            x.beta2, x.gain2, x.epsilon, x.decay, how);                            \
+            new_m[i] = mean;                                                                       \
+            new_v[i] = square;                                                                     \
         }                                                                                          \
     }
 ADAM_LOOP(host_adam, DECAY_NONE)
 ADAM_LOOP(host_adam_gradient, DECAY_GRADIENT)
 ADAM_LOOP(host_adam_parameter, DECAY_PARAMETER)
 
-void mot__update_host(const struct mot_optimizer *optimizer, double lr, size_t n, float *p,
-                      const float *g, float *slot0, float *slot1, const float *verdict)
+void mot__update_beside(const struct mot_optimizer *optimizer, double lr, size_t n,
+                        const struct mot__beside *rows, const float *g, const float *verdict)
 {
-    static void (*const adams[])(const struct mot__numbers *, const float *, size_t, float *,
-                                 const float *, float *,
+    static void (*const adams[])(const struct mot__numbers *, const float *, size_t, const float *,
+                                 const float *, const float *, const float *, float *, float *,
                                  float *) = {[DECAY_NONE] = host_adam,
                                              [DECAY_GRADIENT] = host_adam_gradient,
                                              [DECAY_PARAMETER] = host_adam_parameter};
     const struct mot__numbers with = mot__numbers_of(optimizer, lr);
     const float scale = verdict[VERDICT_SCALE];
+    const float *const *old = rows->old;
+    float *const *new = rows->new;
 
     if (verdict[VERDICT_APPLY] == 0)
         return;
     if (optimizer->rule != MOT_RULE_SGD)
-        adams[with.how](&with, verdict, n, p, g, slot0, slot1);
+        adams[with.how](&with, verdict, n, old[0], old[1], old[2], g, new[0], new[1], new[2]);
     else if (mot__optim_slots(optimizer) == 0)
-        host_sgd(&with, scale, n, p, g);
+        host_sgd(&with, scale, n, old[0], g, new[0]);
     else if (optimizer->nesterov)
-        host_momentum(&with, 1, scale, n, p, g, slot0);
+        host_momentum(&with, 1, scale, n, old[0], old[1], g, new[0], new[1]);
     else
-        host_momentum(&with, 0, scale, n, p, g, slot0);
+        host_momentum(&with, 0, scale, n, old[0], old[1], g, new[0], new[1]);
+}
+
+/* The loops are told that nothing overlaps: what is replaced is read from a block beside it. */
+void mot__update_host(const struct mot_optimizer *optimizer, double lr, size_t n, float *p,
+                      const float *g, float *slot0, float *slot1, const float *verdict)
+{
+    const size_t used = 1 + mot__optim_slots(optimizer);
+    float kept[MOT__BESIDE_ROWS][512], *row[MOT__BESIDE_ROWS] = {p, slot0, slot1};
+    struct mot__beside rows;
+    size_t at, k, count;
+
+    for (at = 0; at < n; at += count) {
+        count = n - at < 512 ? n - at : 512;
+        for (k = 0; k < used; ++k) {
+            memcpy(kept[k], row[k] + at, count * sizeof *p);
+            rows.old[k] = kept[k];
+            rows.new[k] = row[k] + at;
+        }
+        mot__update_beside(optimizer, lr, count, &rows, g + at, verdict);
+    }
 }
