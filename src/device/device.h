@@ -99,6 +99,12 @@ mot__buffer *mot__stage_buffer(mot__stage *stage); /* the device side, for kerne
 void *mot__stage_host(mot__stage *stage); /* the host side; the same address all its life */
 /* Host to device: queued; later launches see the bytes [begin, begin + bytes). */
 mot_status mot__stage_up(mot__stage *stage, size_t begin, size_t bytes);
+/* The same in two parts, for bytes that are needed at different times: launches wait for those of a
+ * slot from _arrive on. What never arrives is waited for by nobody. */
+mot_status mot__stage_send(mot__stage *stage, size_t slot, size_t begin, size_t bytes);
+mot_status mot__stage_arrive(mot__stage *stage, size_t slot);
+/* The host has read what _down brought, and changed nothing: the device may have it back. */
+mot_status mot__stage_give(mot__stage *stage, size_t begin, size_t bytes);
 /* Device to host: queued behind the launches so far; _wait before reading. Ranges of one stage may
  * be on their way together: each has a slot of its own, below MOT__STAGE_SLOTS. */
 mot_status mot__stage_down(mot__stage *stage, size_t slot, size_t begin, size_t bytes);

@@ -222,7 +222,6 @@ static mot_status up_copied(mot__stage *stage, size_t begin, size_t bytes)
         return mot__cl_fail(device, error, "upload of %zu bytes", bytes);
     set_event(&stage->last_use, NULL); /* this queue is in order: later uploads wait as well */
     set_event(&stage->sent, event);
-    mot__gate_add(device, event);
     status = mot__command_note(device, event, "upload", false);
     error = clFlush(device->up);
     return error ? mot__cl_fail(device, error, "flush of uploads") : status;
@@ -239,7 +238,7 @@ static mot_status check_stage(const mot__stage *stage, size_t slot, size_t begin
     return mot__device_alive(stage->device);
 }
 
-mot_status mot__stage_up(mot__stage *stage, size_t begin, size_t bytes)
+static mot_status send(mot__stage *stage, size_t begin, size_t bytes)
 {
     mot_status status = check_stage(stage, 0, begin, bytes);
 
@@ -249,6 +248,47 @@ mot_status mot__stage_up(mot__stage *stage, size_t begin, size_t bytes)
     stage->device->counts.upload_bytes += bytes;
     return stage->device->facts.staging == MOT__STAGING_MAP ? up_mapped(stage, begin, bytes)
                                                             : up_copied(stage, begin, bytes);
+}
+
+mot_status mot__stage_send(mot__stage *stage, size_t at, size_t begin, size_t bytes)
+{
+    mot_status status = check_stage(stage, at, begin, bytes);
+
+    if (status == MOT_OK)
+        status = send(stage, begin, bytes);
+    if (status == MOT_OK && stage->device->facts.staging == MOT__STAGING_COPY)
+        set_event(&stage->slot[at].event, stage->sent);
+    return status;
+}
+
+mot_status mot__stage_arrive(mot__stage *stage, size_t at)
+{
+    struct slot *slot = &stage->slot[at];
+    mot_status status = check_stage(stage, at, 0, stage->bytes);
+
+    if (status != MOT_OK || !slot->event || stage->device->facts.staging == MOT__STAGING_MAP)
+        return status;
+    mot__gate_add(stage->device, slot->event);
+    set_event(&slot->event, NULL);
+    return MOT_OK;
+}
+
+mot_status mot__stage_up(mot__stage *stage, size_t begin, size_t bytes)
+{
+    mot_status status = send(stage, begin, bytes);
+
+    if (status == MOT_OK && stage->device->facts.staging == MOT__STAGING_COPY)
+        mot__gate_add(stage->device, stage->sent);
+    return status;
+}
+
+mot_status mot__stage_give(mot__stage *stage, size_t begin, size_t bytes)
+{
+    mot_status status = check_stage(stage, 0, begin, bytes);
+
+    if (status != MOT_OK || stage->device->facts.staging == MOT__STAGING_COPY)
+        return status;
+    return up_mapped(stage, begin, bytes);
 }
 
 /* Regions mapped for writing must not overlap (OpenCL 1.2, 5.4.3): what the host still holds of the
