@@ -257,7 +257,14 @@ typedef struct mot_trainer
     mot_trainer; /* owns the live variables and optimizer state; one thread at a time */
 typedef struct mot_replica mot_replica; /* one lane inside mot_trainer_run; only in the callback */
 
-enum mot_strategy { MOT_STRATEGY_AUTO, MOT_STRATEGY_SINGLE, MOT_STRATEGY_MIRRORED };
+enum mot_strategy {
+    MOT_STRATEGY_AUTO,     /* mirrored over the fleet, single with one device */
+    MOT_STRATEGY_SINGLE,   /* the first device alone */
+    MOT_STRATEGY_MIRRORED, /* a copy of the variables on every device */
+    MOT_STRATEGY_CENTRAL   /* one copy, and the optimizer's state, on the host; devices hold weights
+                              and gradients alone. The same bits as mirrored. With one device the
+                              copy is on that device */
+};
 enum mot_loss {
     MOT_LOSS_CROSS_ENTROPY,               /* of logits; a softmax at the end is joined with it */
     MOT_LOSS_CROSS_ENTROPY_PROBABILITIES, /* of outputs that are probabilities already */
@@ -278,8 +285,8 @@ struct mot_optimizer mot_optimizer_default(enum mot_rule rule);
 
 struct mot_trainer_config {
     size_t size;
-    enum mot_strategy strategy; /* AUTO: mirrored over the fleet, single with one device */
-    const char *shares;         /* "auto" (by measured speed), "even", "3,1"; NULL: auto */
+    enum mot_strategy strategy;
+    const char *shares; /* "auto" (by measured speed), "even", "3,1"; NULL: auto */
     enum mot_loss loss;
     struct mot_optimizer optimizer;
     uint64_t seed;     /* of initial values, dropout and shuffling */

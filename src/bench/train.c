@@ -86,10 +86,11 @@ mot_status mot_bench_bytes(mot_trainer *trainer, size_t index, struct mot_bytes 
     if (index >= common->replicas)
         return mot__fail(MOT_BAD_ARG, "replica %zu of %zu", index, common->replicas);
     replica = mot__engine_replica(trainer->engine, index);
-    *out = (struct mot_bytes){.parameters = flat,
-                              .gradients = flat + MOT__RECORD_FLOATS * sizeof(float),
-                              .state = flat * mot__optim_slots(&common->config.optimizer),
-                              .total = mot__device_used(replica->device)};
+    *out = (struct mot_bytes){
+        .parameters = flat,
+        .gradients = flat + MOT__RECORD_FLOATS * sizeof(float),
+        .state = common->strategy->central ? 0 : flat * mot__optim_slots(&common->config.optimizer),
+        .total = mot__device_used(replica->device)};
     if (replica->train) {
         out->live = mot__plan_bytes(replica->train).live;
         out->arena = mot__plan_bytes(replica->train).arena;

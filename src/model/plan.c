@@ -347,17 +347,54 @@ done:
     return status;
 }
 
-static mot_status make_lists(mot__plan *plan)
+/* Buckets that hold the parameter and were not told needed yet. */
+static mot_status add_need(mot__plan *plan, size_t row, bool *told)
 {
+    const size_t offset = plan->config.net->table.row[row].offset;
+    mot_status status = MOT_OK;
+    size_t b;
+
+    for (b = 0; b < plan->config.buckets && status == MOT_OK; b++) {
+        const struct mot__range range = plan->config.bucket[b];
+
+        if (told[b] || offset < range.begin || offset >= range.begin + range.count)
+            continue;
+        told[b] = true;
+        status = mot__list_add(&plan->lists.forward,
+                               (struct mot__entry){MOT__ENTRY_NEED, NULL, NULL, b});
+    }
+    return status;
+}
+
+static mot_status make_forward(mot__plan *plan)
+{
+    bool *told = calloc(plan->config.buckets + 1, sizeof *told);
     struct mot__lowering *low = &plan->low;
     mot_status status = MOT_OK;
     size_t i;
 
+    if (!told)
+        return mot__fail(MOT_NO_MEMORY, "the forward list");
     for (i = 0; i < low->count; i++) {
         low->op[i].plan = plan;
+        if (plan->config.needs && low->op[i].kind == MOT__LOWERED_DENSE) {
+            MOT_TRY(add_need(plan, low->op[i].weight, told));
+            MOT_TRY(add_need(plan, low->op[i].bias, told));
+        }
         if (runs[low->op[i].kind].forward)
             MOT_TRY(add_run(&plan->lists.forward, runs[low->op[i].kind].forward, &low->op[i]));
     }
+done:
+    free(told);
+    return status;
+}
+
+static mot_status make_lists(mot__plan *plan)
+{
+    const struct mot__lowering *low = &plan->low;
+    mot_status status = MOT_OK;
+
+    MOT_TRY(make_forward(plan));
     if (low->joined)
         MOT_TRY(add_run(&plan->lists.finish, run_finish, plan));
     if (plan->config.training)
@@ -432,7 +469,7 @@ size_t mot__plan_rows(const mot__plan *plan)
 }
 
 mot_status mot__plan_run(const struct mot__list *list, const struct mot__step *step,
-                         mot__ready_fn ready, void *user)
+                         mot__exchange_fn exchange, void *user)
 {
     mot_status status = MOT_OK;
     size_t i;
@@ -442,8 +479,8 @@ mot_status mot__plan_run(const struct mot__list *list, const struct mot__step *s
 
         if (entry->kind == MOT__ENTRY_LAUNCH)
             status = entry->run(entry->user, step);
-        else if (ready)
-            status = ready(user, entry->bucket);
+        else if (exchange)
+            status = exchange(user, entry->kind, entry->bucket);
     }
     return status;
 }

@@ -3,9 +3,10 @@
  *
  * The network is lowered (flatten vanishes, activations join their dense layer, a last softmax
  * joins a cross-entropy loss), every value and gradient gets a place in one arena by its lifetime,
- * and the work becomes three lists: forward, backward, update. An entry is a launch, or
- * ready(bucket): the gradients of that bucket are final; the strategy performs it. The update list
- * is filled by the strategy, which alone knows the optimizer. A plan serves any number of rows up
+ * and the work becomes three lists: forward, backward, update. An entry is a launch, or something
+ * the strategy performs: ready(bucket), the gradients of that bucket are final; need(bucket), the
+ * launches that follow read that bucket's parameters. The update list is filled by the strategy,
+ * which alone knows the optimizer. A plan serves any number of rows up
  * to its capacity. */
 #ifndef MOT_MODEL_PLAN_H
 #define MOT_MODEL_PLAN_H
@@ -26,6 +27,7 @@ struct mot__plan_config {
     struct mot__mem record;                  /* MOT__RECORD_*: where the loss is told */
     const struct mot__range *bucket; /* of the gradients, last layer first; may be NULL with 0 */
     size_t buckets;
+    bool needs; /* parameters come bucket by bucket: the forward list tells when one is needed */
 };
 
 struct mot__step {    /* what differs from step to step */
@@ -38,13 +40,13 @@ struct mot__step {    /* what differs from step to step */
         given; /* the gradient of the output is there already (mot__plan_dy); no loss is computed */
 };
 
-enum mot__entry_kind { MOT__ENTRY_LAUNCH, MOT__ENTRY_READY };
+enum mot__entry_kind { MOT__ENTRY_LAUNCH, MOT__ENTRY_READY, MOT__ENTRY_NEED };
 
 struct mot__entry {
     enum mot__entry_kind kind;
     mot_status (*run)(void *user, const struct mot__step *step); /* LAUNCH */
     void *user;
-    size_t bucket; /* READY */
+    size_t bucket; /* READY, NEED */
 };
 
 struct mot__list {
@@ -65,10 +67,10 @@ void mot__plan_close(mot__plan *plan);
 struct mot__plan_lists *mot__plan_lists(mot__plan *plan);
 size_t mot__plan_rows(const mot__plan *plan); /* capacity */
 
-typedef mot_status (*mot__ready_fn)(void *user, size_t bucket);
-/* Queue a list. ready may be NULL: then gradients stay here (accumulation, one device). */
+typedef mot_status (*mot__exchange_fn)(void *user, enum mot__entry_kind kind, size_t bucket);
+/* Queue a list. exchange performs what is no launch; it may be NULL: nothing to perform. */
 mot_status mot__plan_run(const struct mot__list *list, const struct mot__step *step,
-                         mot__ready_fn ready, void *user);
+                         mot__exchange_fn exchange, void *user);
 mot_status mot__list_add(struct mot__list *list, struct mot__entry entry);
 /* Run a list with launches switched off, so that its kernels are built. */
 mot_status mot__plan_rehearse(mot__plan *plan, const struct mot__list *list);

@@ -73,7 +73,7 @@ mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void
 
 static mot_status check_config(const struct mot_trainer_config *config)
 {
-    if ((int)config->strategy < MOT_STRATEGY_AUTO || config->strategy > MOT_STRATEGY_MIRRORED)
+    if ((int)config->strategy < MOT_STRATEGY_AUTO || config->strategy > MOT_STRATEGY_CENTRAL)
         return mot__fail(MOT_BAD_ARG, "strategy %d", (int)config->strategy);
     if ((int)config->loss < MOT_LOSS_CROSS_ENTROPY || config->loss > MOT_LOSS_MSE)
         return mot__fail(MOT_BAD_ARG, "loss %d", (int)config->loss);
@@ -129,9 +129,20 @@ static mot_status start_values(mot__engine *engine)
         for (i = 0; i < table->row[p].count; i++)
             start[table->row[p].offset + i] =
                 mot__parameter_start(table, p, engine->common.config.seed, i);
-    status = mot__engine_call_all(engine, mot__job_open, &payload, sizeof payload);
+    if (engine->common.strategy->share)
+        MOT_TRY(engine->common.strategy->share(&engine->common, start));
+    MOT_TRY(mot__engine_call_all(engine, mot__job_open, &payload, sizeof payload));
+done:
     free(start);
     return status;
+}
+
+/* Central storage with one device lives on that device. */
+static const struct mot__strategy *pick_strategy(enum mot_strategy wish, size_t replicas)
+{
+    if (replicas == 1)
+        return wish == MOT_STRATEGY_MIRRORED ? &mot__strategy_mirrored : &mot__strategy_single;
+    return wish == MOT_STRATEGY_CENTRAL ? &mot__strategy_central : &mot__strategy_mirrored;
 }
 
 static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_config *config,
@@ -142,10 +153,7 @@ static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_co
     size_t i;
 
     common->replicas = config->strategy == MOT_STRATEGY_SINGLE ? 1 : lanes;
-    common->strategy = strategy ? strategy
-                       : common->replicas > 1 || config->strategy == MOT_STRATEGY_MIRRORED
-                           ? &mot__strategy_mirrored
-                           : &mot__strategy_single;
+    common->strategy = strategy ? strategy : pick_strategy(config->strategy, common->replicas);
     engine->weight = calloc(common->replicas, sizeof *engine->weight);
     engine->share = calloc(2 * common->replicas, sizeof *engine->share);
     if (!engine->weight || !engine->share ||
@@ -217,6 +225,7 @@ void mot__engine_close(mot__engine *engine)
         return; /* an abandoned thread may still use it */
     mot__notes_clear(&engine->notes);
     mot__balance_close(engine->common.balance);
+    mot__variables_close(engine->common.variables);
     mot__group_close(engine->common.group);
     mot_model_close(engine->common.net);
     free(engine->common.bucket);

@@ -233,7 +233,7 @@ mot_status mot__job_read(mot__lane *lane, void *user, void *payload)
     mot_replica *replica = user;
 
     (void)lane;
-    return mot__flat_read(replica->parameters, job->offset, job->out, job->count);
+    return replica->common->strategy->read(replica, job->offset, job->out, job->count);
 }
 
 mot_status mot__job_write(mot__lane *lane, void *user, void *payload)
@@ -242,5 +242,7 @@ mot_status mot__job_write(mot__lane *lane, void *user, void *payload)
     mot_replica *replica = user;
 
     (void)lane;
-    return mot__flat_write(replica->parameters, job->offset, job->value, job->count);
+    return replica->broken ? MOT_OK
+                           : ended(replica, replica->common->strategy->write(
+                                                replica, job->offset, job->value, job->count));
 }

@@ -116,3 +116,15 @@ mot_status mot__own_metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLO
 done:
     return status;
 }
+
+/* ---- variables by offset ---- */
+
+mot_status mot__own_read(mot_replica *replica, size_t offset, float *out, size_t count)
+{
+    return mot__flat_read(replica->parameters, offset, out, count);
+}
+
+mot_status mot__own_write(mot_replica *replica, size_t offset, const float *value, size_t count)
+{
+    return mot__flat_write(replica->parameters, offset, value, count);
+}

@@ -25,14 +25,15 @@ static mot_status too_many_parameters(const mot_replica *replica)
 {
     const struct mot__device_facts *facts = mot__device_facts(replica->device);
     const struct mot_optimizer *optimizer = &replica->common->config.optimizer;
-    const size_t floats = table_of(replica)->floats, copies = 2 + mot__optim_slots(optimizer);
+    const bool central = replica->common->strategy->central;
+    const size_t floats = table_of(replica)->floats,
+                 copies = 2 + (central ? 0 : mot__optim_slots(optimizer));
 
     return mot__fail(
         MOT_NO_MEMORY,
-        "%s: this network's parameters, gradients and optimizer state need %zu bytes; the "
-        "limit is %zu, and %zu in one piece",
-        facts->info.name, copies * floats * sizeof(float), facts->memory_limit,
-        facts->largest_bytes);
+        "%s: this network's parameters%s need %zu bytes; the limit is %zu, and %zu in one piece",
+        facts->info.name, central ? " and gradients" : ", gradients and optimizer state",
+        copies * floats * sizeof(float), facts->memory_limit, facts->largest_bytes);
 }
 
 mot_status mot__replica_open(mot_replica *replica, const float *start)
@@ -42,8 +43,8 @@ mot_status mot__replica_open(mot_replica *replica, const float *start)
     mot_status status = MOT_OK;
 
     replica->device = mot__lane_device(replica->lane);
-    MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats, false,
-                           &replica->parameters));
+    MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats,
+                           common->strategy->central, &replica->parameters));
     MOT_TRY(mot__flat_write(replica->parameters, 0, start, table->floats));
     MOT_TRY(mot__flat_open(replica->device, table, MOT__RECORD_FLOATS, common->piece_floats,
                            common->strategy->staged, &replica->gradients));
@@ -85,7 +86,8 @@ static struct mot__plan_config plan_config(const mot_replica *replica, size_t ro
         .gradients = training ? replica->gradients : NULL,
         .record = training ? mot__replica_record(replica) : whole(replica->tally),
         .bucket = common->bucket,
-        .buckets = training ? common->buckets : 0,
+        .buckets = training || common->strategy->central ? common->buckets : 0,
+        .needs = common->strategy->central,
     };
 }
 
@@ -209,24 +211,37 @@ mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_
                           mot__plan_y(replica->train));
 }
 
-mot_status mot__replica_forward(mot_replica *replica)
+static mot_status tell_ready(mot_replica *replica, size_t bucket)
 {
-    replica->forwarded = true;
-    if (replica->step.rows == 0)
-        return MOT_OK;
-    mot__device_phase(replica->device, MOT__PHASE_FORWARD);
-    return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step, NULL, NULL);
-}
-
-static mot_status tell_ready(void *user, size_t bucket)
-{
-    mot_replica *replica = user;
     mot_status status;
 
     mot__device_phase(replica->device, MOT__PHASE_STAGING);
     status = replica->common->strategy->ready(replica, bucket);
     mot__device_phase(replica->device, MOT__PHASE_BACKWARD); /* what follows is */
     return status;
+}
+
+/* What a plan asks for where gradients stay for now. */
+static mot_status perform_needs(void *user, enum mot__entry_kind kind, size_t bucket)
+{
+    mot_replica *replica = user;
+
+    return kind == MOT__ENTRY_NEED ? replica->common->strategy->need(replica, bucket) : MOT_OK;
+}
+
+static mot_status perform(void *user, enum mot__entry_kind kind, size_t bucket)
+{
+    return kind == MOT__ENTRY_READY ? tell_ready(user, bucket) : perform_needs(user, kind, bucket);
+}
+
+mot_status mot__replica_forward(mot_replica *replica)
+{
+    replica->forwarded = true;
+    if (replica->step.rows == 0)
+        return MOT_OK;
+    mot__device_phase(replica->device, MOT__PHASE_FORWARD);
+    return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step, perform_needs,
+                         replica);
 }
 
 /* An empty shard adds nothing; its zeros still take part. */
@@ -251,7 +266,7 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
     if (replica->step.rows > 0) {
         replica->dirty = true;
         return mot__plan_run(&mot__plan_lists(replica->train)->backward, &replica->step,
-                             ready ? tell_ready : NULL, replica);
+                             ready ? perform : perform_needs, replica);
     }
     status = backward_nothing(replica);
     for (b = 0; ready && b < replica->common->buckets && status == MOT_OK; b++)
@@ -332,7 +347,7 @@ mot_status mot__replica_tally(mot_replica *replica, const mot_batch *batch, size
         return MOT_OK;
     MOT_TRY(mot__feed_load(replica->infer_feed, batch, begin, rows, mot__plan_x(replica->infer),
                            mot__plan_y(replica->infer)));
-    MOT_TRY(mot__plan_run(&lists->forward, &step, NULL, NULL));
+    MOT_TRY(mot__plan_run(&lists->forward, &step, perform_needs, replica));
     MOT_TRY(mot__plan_run(&lists->backward, &step, NULL, NULL));
     MOT_TRY(mot__device_flush(replica->device));
 done:
@@ -356,7 +371,7 @@ mot_status mot__replica_predict(mot_replica *replica, const mot_batch *batch, si
         return MOT_OK;
     MOT_TRY(mot__feed_load(replica->infer_feed, batch, begin, rows, mot__plan_x(replica->infer),
                            mot__plan_y(replica->infer)));
-    MOT_TRY(mot__plan_run(&lists->forward, &step, NULL, NULL));
+    MOT_TRY(mot__plan_run(&lists->forward, &step, perform_needs, replica));
     MOT_TRY(mot__plan_run(&lists->finish, &step, NULL, NULL));
     MOT_TRY(mot__buffer_read(output.buffer, output.offset * sizeof(float), out,
                              rows * mot__plan_output_width(replica->infer) * sizeof(float)));

@@ -10,6 +10,7 @@
 #include "strategy/balance.h"
 #include "strategy/lane.h"
 #include "strategy/notes.h"
+#include "strategy/variables.h"
 
 #define MOT__AHEAD 8 /* steps queued before the oldest must have ended */
 
@@ -23,8 +24,9 @@ struct mot__common {
     size_t buckets;
     size_t piece_floats;
     const struct mot__strategy *strategy;
-    struct mot__notes *notes; /* any replica may add */
-    mot__balance *balance;    /* NULL: the shares are fixed */
+    struct mot__notes *notes;  /* any replica may add */
+    mot__balance *balance;     /* NULL: the shares are fixed */
+    mot__variables *variables; /* central storage; else NULL */
 };
 
 #define MOT__NO_SEAT SIZE_MAX
@@ -59,24 +61,45 @@ struct mot_replica {
 /* How gradients become equal and are applied. */
 struct mot__strategy {
     const char *name;
-    bool staged; /* gradients have a host side */
-    /* What there is beside parameters and gradients: optimizer state, verdict. */
+    bool staged;  /* gradients have a host side: the lanes are a group */
+    bool central; /* so have parameters, and come bucket by bucket; state is on the host */
+    /* What all lanes share, once before they open; may be NULL. start: the flat parameters. */
+    mot_status (*share)(struct mot__common *common, const float *start);
+    /* What a lane has beside parameters and gradients: optimizer state, verdict. */
     mot_status (*open)(mot_replica *replica);
     /* Fill the update list of a training plan. */
     mot_status (*plan)(mot_replica *replica, mot__plan *plan);
     /* The gradients of a bucket are final (plan.h). */
     mot_status (*ready)(mot_replica *replica, size_t bucket);
+    /* The launches that follow read the parameters of a bucket (plan.h); central alone. */
+    mot_status (*need)(mot_replica *replica, size_t bucket);
     /* Reduce what was made ready; the update list follows. */
     mot_status (*reduce)(mot_replica *replica);
     /* Read the running metrics and clear them. */
     mot_status (*metrics)(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS]);
+    /* Flat parameters [offset, offset + count); every lane is asked to write. */
+    mot_status (*read)(mot_replica *replica, size_t offset, float *out, size_t count);
+    mot_status (*write)(mot_replica *replica, size_t offset, const float *value, size_t count);
 };
-extern const struct mot__strategy mot__strategy_single, mot__strategy_mirrored;
+extern const struct mot__strategy mot__strategy_single, mot__strategy_mirrored,
+    mot__strategy_central;
 
-/* open, plan and metrics where each lane has state and verdict of its own on the device. */
+/* own.c: the rows of that table where each lane has all variables, state and verdict. */
 mot_status mot__own_open(mot_replica *replica);
 mot_status mot__own_plan(mot_replica *replica, mot__plan *plan);
 mot_status mot__own_metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS]);
+mot_status mot__own_read(mot_replica *replica, size_t offset, float *out, size_t count);
+mot_status mot__own_write(mot_replica *replica, size_t offset, const float *value, size_t count);
+
+/* staged.c: gradients on their way to the host. */
+struct mot__part {       /* of a bucket, in one piece */
+    size_t begin, count; /* floats inside the piece */
+};
+struct mot__part mot__staged_part(const mot_replica *replica, const struct mot__piece *piece,
+                                  size_t bucket);
+mot_status mot__staged_ready(mot_replica *replica, size_t bucket);
+/* Where this step is timed: wait until all are here, so that the lane's own time is known. */
+mot_status mot__staged_time(mot_replica *replica);
 
 /* Where the time of one replica went, in seconds since the last call. */
 struct mot__spent {

@@ -21,4 +21,6 @@ const struct mot__strategy mot__strategy_single = {
     .ready = ready,
     .reduce = reduce,
     .metrics = mot__own_metrics,
+    .read = mot__own_read,
+    .write = mot__own_write,
 };

@@ -72,7 +72,7 @@ static void values_that_make_no_sense_are_refused(void **state)
         {"train --lr 1e999", 2, "--lr \"1e999\""},
         {"train --lr 0,1", 2, "--lr \"0,1\""},
         {"train --optimizer rmsprop", 2, "--optimizer \"rmsprop\": one of sgd|momentum|"},
-        {"train --strategy tree", 2, "--strategy \"tree\": one of auto|single|mirrored"},
+        {"train --strategy tree", 2, "--strategy \"tree\": one of auto|single|mirrored|central"},
         {"train --loss hinge", 2, "--loss \"hinge\": one of"},
         {"train --seed -1", 2, "--seed \"-1\": a whole number from 0 up"},
         {"predict --count 0", 2, "--count \"0\": a whole number from 1 up, or all,"},

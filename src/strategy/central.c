@@ -1,0 +1,218 @@
+/* central.c - one copy of the variables and of the optimizer's state, on the host. Gradients come
+ * up as in mirrored, one pass sums and updates them there, new weights go down: first layers first,
+ * and the next forward pass waits for those it reads alone. Devices hold no state. */
+#include "base/clock.h"
+#include "strategy/replica.h"
+
+#include <string.h>
+
+#define TAKE                                                                                       \
+    (MOT__STAGE_SLOTS - 1) /* the slot of the weights' host side; buckets have the first           \
+                            */
+
+static mot_status share(struct mot__common *common, const float *start)
+{
+    const struct mot__variables_config config = {common->group, common->config.optimizer,
+                                                 common->net->table.floats};
+
+    return mot__variables_open(&config, start, &common->variables);
+}
+
+static mot_status nothing(mot_replica *replica)
+{
+    (void)replica;
+    return MOT_OK;
+}
+
+/* The host does the update. */
+static mot_status no_list(mot_replica *replica, mot__plan *plan)
+{
+    (void)replica, (void)plan;
+    return MOT_OK;
+}
+
+static bool mapped(const mot_replica *replica)
+{
+    return mot__device_facts(replica->device)->staging == MOT__STAGING_MAP;
+}
+
+/* ---- weights ---- */
+
+static mot_status need(mot_replica *replica, size_t bucket)
+{
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++)
+        status = mot__stage_arrive(replica->parameters->piece[i].stage, bucket);
+    return status;
+}
+
+static mot_status need_all(mot_replica *replica)
+{
+    mot_status status = MOT_OK;
+    size_t b;
+
+    for (b = 0; b < replica->common->buckets && status == MOT_OK; b++)
+        status = need(replica, b);
+    return status;
+}
+
+/* Their host sides, to be written to: behind the launches that read the old ones. */
+static mot_status take_weights(mot_replica *replica)
+{
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++)
+        status = mot__stage_take(replica->parameters->piece[i].stage, TAKE);
+    return status;
+}
+
+static mot_status wait_weights(mot_replica *replica)
+{
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++)
+        status = mot__stage_wait(replica->parameters->piece[i].stage, TAKE);
+    return status;
+}
+
+/* From the copy on the host to this lane's host sides. */
+static void fetch_weights(mot_replica *replica)
+{
+    const float *now = mot__variables_now(replica->common->variables, replica->rank);
+    size_t i;
+
+    for (i = 0; i < replica->parameters->pieces; i++) {
+        const struct mot__piece *piece = &replica->parameters->piece[i];
+
+        memcpy(mot__stage_host(piece->stage), now + piece->begin, piece->count * sizeof *now);
+    }
+}
+
+static mot_status send_bucket(mot_replica *replica, size_t bucket)
+{
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++) {
+        const struct mot__piece *piece = &replica->parameters->piece[i];
+        const struct mot__part part = mot__staged_part(replica, piece, bucket);
+
+        if (part.count > 0)
+            status = mot__stage_send(piece->stage, bucket, part.begin * sizeof(float),
+                                     part.count * sizeof(float));
+    }
+    return status;
+}
+
+/* The last bucket holds the first layers. A mapping is given back as a whole: nothing travels. */
+static mot_status send_weights(mot_replica *replica)
+{
+    mot_status status = MOT_OK;
+    size_t b, i;
+
+    for (i = 0; mapped(replica) && i < replica->parameters->pieces; i++) {
+        const struct mot__piece *piece = &replica->parameters->piece[i];
+
+        MOT_TRY(mot__stage_send(piece->stage, 0, 0, piece->count * sizeof(float)));
+    }
+    for (b = replica->common->buckets; !mapped(replica) && b-- > 0;)
+        MOT_TRY(send_bucket(replica, b));
+done:
+    return status;
+}
+
+/* ---- a step ---- */
+
+static mot_status reduce_part(mot_replica *replica, size_t bucket, size_t i)
+{
+    const struct mot__piece *piece = &replica->gradients->piece[i];
+    const struct mot__part part = mot__staged_part(replica, piece, bucket);
+    float *g = mot__stage_host(piece->stage);
+    float *weights = mot__stage_host(replica->parameters->piece[i].stage);
+    mot_status status = MOT_OK;
+    double began_s;
+
+    if (part.count == 0)
+        return MOT_OK;
+    MOT_TRY(mot__stage_wait(piece->stage, bucket));
+    began_s = mot__clock_s();
+    MOT_TRY(mot__variables_reduce(replica->common->variables, replica->rank, replica->lr,
+                                  piece->begin + part.begin, g + part.begin, weights + part.begin,
+                                  part.count));
+    replica->reduce_s += mot__clock_s() - began_s;
+    MOT_TRY(mot__stage_give(piece->stage, part.begin * sizeof(float), part.count * sizeof(float)));
+done:
+    return status;
+}
+
+static mot_status reduce(mot_replica *replica)
+{
+    mot_status status = MOT_OK;
+    bool given = false;
+    double began_s;
+    size_t b, i;
+
+    MOT_TRY(take_weights(replica));
+    MOT_TRY(mot__staged_time(replica));
+    MOT_TRY(wait_weights(replica));
+    for (b = 0; b < replica->common->buckets; b++)
+        for (i = replica->gradients->pieces;
+             i-- > 0;) /* the record is at the end, and goes first */
+            MOT_TRY(reduce_part(replica, b, i));
+    began_s = mot__clock_s();
+    MOT_TRY(mot__variables_commit(replica->common->variables, replica->rank, replica->lr, &given));
+    if (!given)
+        fetch_weights(replica);
+    replica->reduce_s += mot__clock_s() - began_s;
+    MOT_TRY(send_weights(replica));
+done:
+    return status;
+}
+
+static mot_status metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS])
+{
+    mot__variables_metrics(replica->common->variables, replica->rank, verdict);
+    return mot__device_finish(replica->device);
+}
+
+/* ---- variables by offset ---- */
+
+static mot_status read_from(mot_replica *replica, size_t offset, float *out, size_t count)
+{
+    mot_status status = need_all(replica);
+
+    return status != MOT_OK ? status : mot__own_read(replica, offset, out, count);
+}
+
+/* Nobody may still fetch what is written over. */
+static mot_status write_to(mot_replica *replica, size_t offset, const float *value, size_t count)
+{
+    mot_status status = MOT_OK;
+
+    MOT_TRY(mot__group_barrier(replica->common->group, replica->rank));
+    if (replica->rank == 0)
+        mot__variables_write(replica->common->variables, offset, value, count);
+    MOT_TRY(need_all(replica));
+    MOT_TRY(mot__own_write(replica, offset, value, count));
+done:
+    return status;
+}
+
+const struct mot__strategy mot__strategy_central = {
+    .name = "central",
+    .staged = true,
+    .central = true,
+    .share = share,
+    .open = nothing,
+    .plan = no_list,
+    .ready = mot__staged_ready,
+    .need = need,
+    .reduce = reduce,
+    .metrics = metrics,
+    .read = read_from,
+    .write = write_to,
+};

@@ -1,0 +1,113 @@
+/* test_central.c - variables and state on the host: the same bits as mirrored, for every optimizer,
+ * split and way of staging, and nothing but weights, gradients and activations on the devices. */
+#include "support/train.h"
+
+#include <motley/bench.h>
+
+#define NET "input 20, dense 24 relu, dropout 0.25, dense 33 tanh, dense 5"
+#define ROWS 66 /* batches of 32: the last one has 2 rows, fewer than some fleets have lanes */
+#define STEPS 10
+
+static struct mot_optimizer rule(enum mot_rule rule, double momentum, bool nesterov, double decay,
+                                 double clip)
+{
+    struct mot_optimizer made = mot_optimizer_default(rule);
+
+    made.lr = 0.01;
+    made.momentum = momentum;
+    made.nesterov = nesterov;
+    made.weight_decay = decay;
+    made.clip_norm = clip;
+    return made;
+}
+
+#define RULES 8
+static struct mot_optimizer rule_at(size_t index)
+{
+    const struct mot_optimizer rules[RULES] = {
+        rule(MOT_RULE_SGD, 0, false, 0, 0),     rule(MOT_RULE_SGD, 0.9, false, 0.01, 0),
+        rule(MOT_RULE_SGD, 0.9, true, 0, 0),    rule(MOT_RULE_ADAM, 0, false, 0, 0),
+        rule(MOT_RULE_ADAM, 0, false, 0.01, 0), rule(MOT_RULE_ADAMW, 0, false, 0.01, 0),
+        rule(MOT_RULE_ADAM, 0, false, 0, 0.05), rule(MOT_RULE_SGD, 0.9, false, 0, 0.05),
+    };
+
+    return rules[index];
+}
+
+static const struct fleet {
+    const char *devices, *shares;
+} fleets[] = {
+    {"0/2", "even"}, {"0/2", "3,1"}, {"0,0", "1,0"}, {"0,0,0", "even"}, {"0/2,0", "2,1,1"},
+};
+
+struct result {
+    float *parameters;
+    struct mot_metrics metrics;
+};
+
+static struct result learn(const struct fleet *fleet, const struct mot_optimizer *optimizer,
+                           enum mot_strategy strategy, const char *net)
+{
+    struct train_set set = train_set_make(ROWS, 20, 5, 1);
+    struct mot_trainer_config config = train_config();
+    mot_data *data = train_data(&set, false, 32);
+    struct train_run run;
+    struct result result;
+
+    config.strategy = strategy;
+    config.shares = fleet->shares;
+    config.optimizer = *optimizer;
+    assert_ok(mot_data_shuffle(data, 3));
+    run = train_open(fleet->devices, net, &config, data);
+    train_steps(&run, STEPS);
+    result.metrics = train_metrics(&run);
+    assert_int_equal(result.metrics.steps, STEPS);
+    train_copies_agree(&run);
+    result.parameters = train_get(&run, 0);
+    train_close(&run);
+    train_set_clear(&set);
+    return result;
+}
+
+static size_t numbers_of(const char *text)
+{
+    mot_model *net = train_net(text);
+    const size_t numbers = mot_model_parameters(net);
+
+    mot_model_close(net);
+    return numbers;
+}
+
+static void compare(const struct fleet *fleet, size_t r, const char *net)
+{
+    const struct mot_optimizer optimizer = rule_at(r);
+    struct result mirrored, central;
+
+    if (!train_can(fleet->devices))
+        return;
+    mirrored = learn(fleet, &optimizer, MOT_STRATEGY_MIRRORED, net);
+    central = learn(fleet, &optimizer, MOT_STRATEGY_CENTRAL, net);
+    snprintf(check_where(), CHECK_WHERE_BYTES, "%s shares %s rule %zu", fleet->devices,
+             fleet->shares, r);
+    check_bits("parameters", central.parameters, mirrored.parameters, numbers_of(net));
+    assert_memory_equal(&central.metrics, &mirrored.metrics, sizeof central.metrics);
+    free(mirrored.parameters);
+    free(central.parameters);
+}
+
+static void the_bits_are_those_of_mirrored(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < sizeof fleets / sizeof *fleets; f++)
+        for (size_t r = 0; r < RULES; r++)
+            compare(&fleets[f], r, NET);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bits_are_those_of_mirrored),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
