@@ -1,4 +1,4 @@
-# tsan.cmake - ThreadSanitizer over the rooms that know no device: their unit tests once more, compiled from these rooms'
+# tsan.cmake - ThreadSanitizer over what threads share and knows no device: those unit tests once more, compiled from these
 # sources alone, and run one after the other by the test tsan_unit. The OpenCL drivers' own threads stay out of sight.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_FLAGS "-fsanitize=thread")
@@ -8,8 +8,11 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(MOTLEY_HAVE_TSAN AND NOT MOTLEY_SANITIZE)
     file(GLOB tsan_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/base/*.c ${PROJECT_SOURCE_DIR}/src/collective/*.c
         ${PROJECT_SOURCE_DIR}/src/data/*.c)
+    list(APPEND tsan_sources ${PROJECT_SOURCE_DIR}/src/strategy/variables.c ${PROJECT_SOURCE_DIR}/src/optim/optim.c
+        ${PROJECT_SOURCE_DIR}/src/optim/update_host.c)
     file(GLOB tsan_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_base_*.c
-        ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_collective*.c ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_data*.c)
+        ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_collective*.c ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_data*.c
+        ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_variables.c)
     set(tsan_commands "")
     set(tsan_flags -fsanitize=thread -g -O2)
     add_library(tsan_rooms STATIC ${tsan_sources})

@@ -1,6 +1,8 @@
 /* odd.c - the exponent test: a magnitude from infinity's on, plus 2^23, reaches the sign bit. */
 #include "base/odd.h"
 
+#include "base/wide.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ bool mot__odd(float x)
     return test(x) >> 31;
 }
 
-bool mot__odd_any(const float *x, size_t n)
+MOT__WIDE bool mot__odd_any(const float *x, size_t n)
 {
     uint32_t all = 0;
 

@@ -8,6 +8,7 @@
  * all lanes hold the same bits, NaN's too. */
 #include "base/odd.h"
 #include "base/size.h"
+#include "base/wide.h"
 #include "collective/group.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ static size_t count_of(const mot__group *group, size_t rank)
     return mot__group_bring(group, rank, rank)->count;
 }
 
-static void add(float *restrict sum, const float *restrict other, size_t count)
+MOT__WIDE static void add(float *restrict sum, const float *restrict other, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         sum[i] += other[i];
