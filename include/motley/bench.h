@@ -50,15 +50,7 @@ struct mot_breakdown {
 mot_status mot_bench_breakdown(mot_trainer *trainer,
                                struct mot_breakdown *part); /* (replicas); waits */
 
-/* Bytes on one replica's device. */
-struct mot_bytes {
-    uint64_t parameters, gradients, state;
-    uint64_t live;    /* the most activations alive at one moment */
-    uint64_t arena;   /* allocated for them */
-    uint64_t staging; /* batches on their way */
-    uint64_t data;    /* resident samples */
-    uint64_t total;   /* all the pool has given out */
-};
+/* Bytes on one replica's device, as it is now. */
 mot_status mot_bench_bytes(mot_trainer *trainer, size_t replica, struct mot_bytes *out);
 
 struct mot_bench_config {

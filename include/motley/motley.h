@@ -337,7 +337,33 @@ struct mot_note {
  * tells each as an event. */
 bool mot_trainer_note(mot_trainer *trainer, struct mot_note *out);
 
-/* A loop of the user's own: fn(replica, shard, user) on each replica's thread, in parallel.
+/* Bytes on one replica's device, as the pool counts them. */
+struct mot_bytes {
+    uint64_t parameters, gradients, state;
+    uint64_t live;       /* the most activations alive at one moment */
+    uint64_t arena;      /* allocated for activations */
+    uint64_t staging;    /* batches on their way */
+    uint64_t data;       /* resident samples */
+    uint64_t evaluation; /* activations and batches of the test, beside those of training */
+    uint64_t other;      /* the verdict, and what other trainers have on this device */
+    uint64_t total;      /* all the pool has given out */
+    uint64_t peak;       /* the most it ever had since the trainer opened */
+};
+
+/* What mot_fit would take of one device, and how its share of a batch is made to fit: whole, or as
+ * micro-batches whose gradients add up, or with activations computed again in the backward pass.
+ * The gradient is the same. */
+struct mot_plan {
+    size_t rows;          /* its share of a batch */
+    size_t micro, micros; /* rows at a time, and how many times */
+    bool recompute;       /* activations are computed again */
+    uint64_t limit;       /* of its memory */
+    struct mot_bytes bytes;
+    char why[256]; /* "4 micro-batches of 512, since 2048 rows need 96 MiB and ..." */
+};
+
+/* A loop of the user's own: fn(replica, shard, user) on each replica's thread, in parallel; once
+ * for each micro-batch of a share that does not fit its device at once.
  * Gradients add up over runs until mot_trainer_apply reduces them and updates. Non-zero from fn
  * stops: the run fails and what had added up is dropped; the trainer stays as it was. */
 struct mot_shard {
@@ -422,6 +448,9 @@ void mot_history_clear(struct mot_history *history);
 /* Train; test and history may be NULL. MOT_STOPPED if a callback asked. */
 mot_status mot_fit(mot_trainer *trainer, mot_data *train, mot_data *test,
                    const struct mot_fit_config *config, struct mot_history *history);
+/* What that would take, without training: plan (replicas). MOT_NO_MEMORY tells what would do. */
+mot_status mot_fit_plan(mot_trainer *trainer, mot_data *train, mot_data *test,
+                        const struct mot_fit_config *config, struct mot_plan *plan);
 mot_status mot_evaluate(mot_trainer *trainer, mot_data *data, struct mot_metrics *out);
 /* Outputs (count, outputs) of all samples in their order; softmax applied where the net ends in it.
  */

@@ -1,6 +1,7 @@
 /* train.c - a training configuration, measured: rate, first step, where the time and the bytes go.
  */
 #include "base/clock.h"
+#include "strategy/prepare.h"
 #include "train/trainer.h"
 
 #include <motley/bench.h>
@@ -79,27 +80,10 @@ done:
 mot_status mot_bench_bytes(mot_trainer *trainer, size_t index, struct mot_bytes *out)
 {
     const struct mot__common *common = mot__engine_common(trainer->engine);
-    const uint64_t flat = common->net->table.floats * sizeof(float);
-    const mot_replica *replica;
-    size_t staging, resident;
 
     if (index >= common->replicas)
         return mot__fail(MOT_BAD_ARG, "replica %zu of %zu", index, common->replicas);
-    replica = mot__engine_replica(trainer->engine, index);
-    *out = (struct mot_bytes){
-        .parameters = flat,
-        .gradients = flat + MOT__RECORD_FLOATS * sizeof(float),
-        .state = common->strategy->central ? 0 : flat * mot__optim_slots(&common->config.optimizer),
-        .total = mot__device_used(replica->device)};
-    if (replica->train) {
-        out->live = mot__plan_bytes(replica->train).live;
-        out->arena = mot__plan_bytes(replica->train).arena;
-    }
-    if (replica->train_feed) {
-        mot__feed_bytes(replica->train_feed, &staging, &resident);
-        out->staging = staging;
-        out->data = resident;
-    }
+    mot__replica_bytes(mot__engine_replica(trainer->engine, index), out);
     return MOT_OK;
 }
 

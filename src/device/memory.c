@@ -103,7 +103,7 @@ mot_status mot__buffer_open(mot__device *device, size_t bytes, mot__buffer **out
 
     if (bytes > SIZE_MAX - GRAIN)
         return mot__fail(MOT_NO_MEMORY, "a buffer of %zu bytes", bytes);
-    bytes = mot__size_round_up(mot__size_max(bytes, 1), GRAIN);
+    bytes = mot__buffer_bytes(bytes);
     block = find_kept(device, bytes);
     if (!block)
         status = mot__pool_take(device, bytes, CL_MEM_READ_WRITE, NULL, &block);
@@ -135,6 +135,22 @@ size_t mot__device_used(const mot__device *device)
 size_t mot__device_peak(const mot__device *device)
 {
     return device->peak_bytes;
+}
+
+void mot__device_peak_anew(mot__device *device)
+{
+    device->peak_bytes = device->live_bytes;
+}
+
+void mot__device_trim(mot__device *device)
+{
+    if (mot__device_alive(device) == MOT_OK)
+        mot__pool_clear(device);
+}
+
+size_t mot__buffer_bytes(size_t bytes)
+{
+    return mot__size_round_up(mot__size_max(bytes, 1), GRAIN);
 }
 
 static mot_status check_range(const mot__buffer *buffer, size_t offset, size_t bytes)

@@ -33,7 +33,6 @@ static mot_status open_mapped(mot__stage *stage)
     void *seen;
     cl_int error;
 
-    stage->bytes = mot__size_round_up(stage->bytes, PAGE);
     if (posix_memalign(&stage->host, PAGE, stage->bytes))
         return mot__fail(MOT_NO_MEMORY, "staging of %zu bytes", stage->bytes);
     status = mot__pool_take(device, stage->bytes, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
@@ -70,6 +69,13 @@ static mot_status open_copied(mot__stage *stage)
     return error ? mot__cl_fail(device, error, "mapping pinned memory") : MOT_OK;
 }
 
+size_t mot__stage_bytes(const mot__device *device, size_t bytes)
+{
+    const size_t grain = device->facts.staging == MOT__STAGING_MAP ? PAGE : 256;
+
+    return mot__size_round_up(mot__size_max(bytes, 1), grain);
+}
+
 mot_status mot__stage_open(mot__device *device, size_t bytes, mot__stage **out)
 {
     mot_status status = MOT_OK;
@@ -82,7 +88,7 @@ mot_status mot__stage_open(mot__device *device, size_t bytes, mot__stage **out)
     if (!stage)
         return mot__fail(MOT_NO_MEMORY, "a stage's %zu bytes", sizeof *stage);
     stage->device = device;
-    stage->bytes = mot__size_round_up(mot__size_max(bytes, 1), 256);
+    stage->bytes = mot__stage_bytes(device, bytes);
     MOT_TRY(device->facts.staging == MOT__STAGING_MAP ? open_mapped(stage) : open_copied(stage));
     device->live_bytes += stage->buffer->bytes;
     device->peak_bytes = mot__size_max(device->peak_bytes, device->live_bytes);

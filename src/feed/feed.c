@@ -44,9 +44,11 @@ static size_t stage_bytes(const struct mot__samples *samples, size_t rows)
            rows * mot__size_max(x_bytes_of(samples), sizeof(uint32_t));
 }
 
-size_t mot__feed_estimate(const struct mot__samples *samples, size_t rows)
+size_t mot__feed_estimate(const mot__device *device, const struct mot__samples *samples,
+                          size_t rows, size_t *piece)
 {
-    return DEPTH * mot__size_round_up(stage_bytes(samples, rows), 4096); /* whole pages */
+    *piece = mot__stage_bytes(device, stage_bytes(samples, rows));
+    return DEPTH * *piece;
 }
 
 mot_status mot__feed_open(mot__device *device, const struct mot__samples *samples, size_t rows,
@@ -87,10 +89,12 @@ void mot__feed_close(mot__feed *feed)
 
 void mot__feed_bytes(const mot__feed *feed, size_t *staging, size_t *resident)
 {
-    const size_t bytes = stage_bytes(&feed->samples, feed->rows);
+    size_t piece;
 
-    *staging = DEPTH * bytes;
-    *resident = feed->resident_id ? feed->resident_count * (feed->x_bytes + feed->y_words * 4) : 0;
+    *staging = mot__feed_estimate(feed->device, &feed->samples, feed->rows, &piece);
+    *resident = feed->resident_id ? mot__buffer_bytes(feed->resident_count * feed->x_bytes) +
+                                        mot__buffer_bytes(feed->resident_count * feed->y_words * 4)
+                                  : 0;
 }
 
 bool mot__feed_fits(const mot__feed *feed, const struct mot__samples *samples, size_t rows)
@@ -99,22 +103,39 @@ bool mot__feed_fits(const mot__feed *feed, const struct mot__samples *samples, s
            samples->dtype == feed->samples.dtype && words_of(samples) == feed->y_words;
 }
 
+/* Bytes of all samples and of all their y; false: they cannot be resident in that budget. */
+static bool resident_bytes(const mot__device *device, const struct mot__samples *samples,
+                           size_t budget, size_t *x, size_t *y)
+{
+    const size_t largest = mot__device_facts(device)->largest_bytes;
+
+    return samples->x && samples->count <= UINT32_MAX &&
+           mot__size_mul(samples->count, x_bytes_of(samples), x) &&
+           mot__size_mul(samples->count, words_of(samples) * 4, y) && *x <= largest &&
+           *y <= largest && *x <= budget && *y <= budget - *x &&
+           *x / (samples->dtype == MOT_DTYPE_U8 ? 1 : sizeof(float)) <= UINT32_MAX;
+}
+
+size_t mot__feed_resident_estimate(const mot__device *device, const struct mot__samples *samples,
+                                   size_t budget)
+{
+    size_t x, y;
+
+    return resident_bytes(device, samples, budget, &x, &y)
+               ? mot__buffer_bytes(x) + mot__buffer_bytes(y)
+               : 0;
+}
+
 mot_status mot__feed_resident(mot__feed *feed, const struct mot__samples *samples, size_t budget,
                               bool *resident)
 {
     const void *y = samples->targets ? (const void *)samples->targets : samples->labels;
-    const size_t largest = mot__device_facts(feed->device)->largest_bytes;
     mot__buffer *all_x = NULL, *all_y = NULL;
     mot_status status = MOT_OK;
     size_t x_bytes, y_bytes;
 
     *resident = feed->resident_id == samples->id;
-    if (*resident || !samples->x || samples->count > UINT32_MAX)
-        return MOT_OK;
-    if (!mot__size_mul(samples->count, feed->x_bytes, &x_bytes) ||
-        !mot__size_mul(samples->count, feed->y_words * 4, &y_bytes) || x_bytes > largest ||
-        y_bytes > largest || x_bytes > budget || y_bytes > budget - x_bytes ||
-        x_bytes / (samples->dtype == MOT_DTYPE_U8 ? 1 : sizeof(float)) > UINT32_MAX)
+    if (*resident || !resident_bytes(feed->device, samples, budget, &x_bytes, &y_bytes))
         return MOT_OK;
     MOT_TRY(mot__buffer_open(feed->device, x_bytes, &all_x));
     MOT_TRY(mot__buffer_open(feed->device, y_bytes, &all_y));

@@ -12,8 +12,12 @@ typedef struct mot__feed mot__feed;
 /* For shards of at most `rows` rows of such samples. */
 mot_status mot__feed_open(mot__device *device, const struct mot__samples *samples, size_t rows,
                           mot__feed **out);
-/* What that allocates at most. */
-size_t mot__feed_estimate(const struct mot__samples *samples, size_t rows);
+/* What that takes from the device's pool, in pieces of *piece bytes. */
+size_t mot__feed_estimate(const mot__device *device, const struct mot__samples *samples,
+                          size_t rows, size_t *piece);
+/* What resident data would take; 0: such samples cannot be resident. */
+size_t mot__feed_resident_estimate(const mot__device *device, const struct mot__samples *samples,
+                                   size_t budget);
 void mot__feed_close(mot__feed *feed);
 void mot__feed_bytes(const mot__feed *feed, size_t *staging, size_t *resident); /* on the device */
 bool mot__feed_fits(const mot__feed *feed, const struct mot__samples *samples, size_t rows);

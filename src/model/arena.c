@@ -8,9 +8,17 @@
 
 #define ALIGN 16 /* floats */
 
+/* Is it alive somewhere in [first, last]? */
+static bool alive(const struct mot__life *life, size_t first, size_t last)
+{
+    return (life->first <= last && first <= life->last) ||
+           (life->again_last > 0 && life->again_first <= last && first <= life->again_last);
+}
+
 static bool meet(const struct mot__life *a, const struct mot__life *b)
 {
-    return a->first <= b->last && b->first <= a->last;
+    return alive(a, b->first, b->last) ||
+           (b->again_last > 0 && alive(a, b->again_first, b->again_last));
 }
 
 static size_t size_of(const struct mot__life *life)
@@ -53,16 +61,23 @@ static void sort_order(const struct mot__life *life, size_t *order, size_t count
     }
 }
 
+static size_t alive_at(const struct mot__life *life, size_t count, size_t moment)
+{
+    size_t sum = 0, i;
+
+    for (i = 0; i < count; i++)
+        sum += alive(&life[i], moment, moment) ? size_of(&life[i]) : 0;
+    return sum;
+}
+
 static size_t most_alive(const struct mot__life *life, size_t count)
 {
-    size_t most = 0, sum, i, j;
+    size_t most = 0, i;
 
-    for (i = 0; i < count; i++) { /* the peak is at some value's first moment */
-        sum = 0;
-        for (j = 0; j < count; j++)
-            if (life[j].first <= life[i].first && life[i].first <= life[j].last)
-                sum += size_of(&life[j]);
-        most = mot__size_max(most, sum);
+    for (i = 0; i < count; i++) { /* the peak is where some value begins to live */
+        most = mot__size_max(most, alive_at(life, count, life[i].first));
+        if (life[i].again_last > 0)
+            most = mot__size_max(most, alive_at(life, count, life[i].again_first));
     }
     return most;
 }

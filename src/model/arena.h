@@ -5,9 +5,11 @@
 #include "base/status.h"
 
 struct mot__life {
-    size_t floats;      /* in: size */
-    size_t first, last; /* in: moments at which it is alive, both included */
-    size_t offset;      /* out: floats from the start of the arena, a multiple of 16 */
+    size_t floats;                  /* in: size */
+    size_t first, last;             /* in: moments at which it is alive, both included */
+    size_t again_first, again_last; /* in: once more, later; again_last 0: not */
+    bool kept;                      /* for the caller's reckoning; not read here */
+    size_t offset;                  /* out: floats from the start of the arena, a multiple of 16 */
 };
 
 /* Place them all; *floats is the arena's size, *live the most alive at one moment (a lower bound).

@@ -1,5 +1,4 @@
-/* lower.c - nodes to operations, and when each value lives.
- * Moments: forward of operation i at i, the loss at n, backward of operation i at 2n - i. */
+/* lower.c - nodes to operations; lives.c says when their values live. */
 #include "model/lower.h"
 
 #include "base/size.h"
@@ -169,68 +168,7 @@ done:
     return status;
 }
 
-/* ---- lives ---- */
-
-static size_t add_life(struct mot__lowering *low, size_t floats, size_t first, size_t last)
-{
-    low->life[low->lives] = (struct mot__life){floats, first, last, 0};
-    return low->lives++;
-}
-
-static void live_until(struct mot__lowering *low, size_t life, size_t moment)
-{
-    low->life[life].last = mot__size_max(low->life[life].last, moment);
-}
-
-/* Does the backward pass of this operation read its own output? */
-static bool needs_output(const struct mot__lowered *op)
-{
-    return op->kind == MOT__LOWERED_SOFTMAX ||
-           ((op->kind == MOT__LOWERED_DENSE || op->kind == MOT__LOWERED_ACTIVATION) &&
-            op->act != MOT_ACT_NONE && mot__activation_from_output(op->act));
-}
-
-static bool needs_input(const struct mot__lowered *op)
-{
-    return op->kind == MOT__LOWERED_DENSE ||
-           (op->kind == MOT__LOWERED_ACTIVATION && !mot__activation_from_output(op->act));
-}
-
-/* May op overwrite its input's value with its own? */
-static bool in_place(const struct mot__lowering *low, const struct mot__lowered *op, bool training)
-{
-    const struct mot__lowered *from = &low->op[op->input[0]];
-
-    if (op->kind != MOT__LOWERED_ACTIVATION && op->kind != MOT__LOWERED_SOFTMAX)
-        return false;
-    if (from->kind == MOT__LOWERED_INPUT || from->consumers != 1)
-        return false;
-    return !training || (!needs_input(op) && !needs_output(from));
-}
-
-static void live_values(const struct mot__plan_config *config, struct mot__lowering *low)
-{
-    const size_t n = low->count;
-    struct mot__lowered *op;
-    size_t i, k;
-
-    for (i = 0; i < n; i++) {
-        op = &low->op[i];
-        op->value = op->inputs == 1 && in_place(low, op, config->training)
-                        ? low->op[op->input[0]].value
-                        : add_life(low, config->rows * op->width, i, i);
-        live_until(low, op->value, i);
-        for (k = 0; k < op->inputs; k++)
-            live_until(low, low->op[op->input[k]].value, i);
-        if (!config->training || !op->slope)
-            continue;
-        if (needs_output(op))
-            live_until(low, op->value, 2 * n - i);
-        if (needs_input(op))
-            live_until(low, low->op[op->input[0]].value, 2 * n - i);
-    }
-    live_until(low, low->op[n - 1].value, n);
-}
+/* ---- all of it ---- */
 
 bool mot__lowered_first(const struct mot__lowering *low, size_t at, size_t input)
 {
@@ -246,66 +184,13 @@ bool mot__lowered_first(const struct mot__lowering *low, size_t at, size_t input
     return true;
 }
 
-/* Gradients flow through these unchanged in shape, so one buffer serves both sides. */
-static bool gradient_in_place(const struct mot__lowering *low, const struct mot__lowered *op)
-{
-    return (op->kind == MOT__LOWERED_ACTIVATION || op->kind == MOT__LOWERED_SOFTMAX ||
-            op->kind == MOT__LOWERED_DROPOUT) &&
-           low->op[op->input[0]].consumers == 1;
-}
-
-static void live_gradients(const struct mot__plan_config *config, struct mot__lowering *low)
-{
-    const size_t n = low->count;
-    struct mot__lowered *op, *from, *last = &low->op[n - 1];
-    size_t i, k;
-
-    last->gradient =
-        needs_output(last) ? add_life(low, config->rows * last->width, n, n + 1) : last->value;
-    live_until(low, last->gradient, n + 1);
-    for (i = n; i-- > 0;) {
-        op = &low->op[i];
-        for (k = 0; op->slope && k < op->inputs; k++) {
-            from = &low->op[op->input[k]];
-            if (!from->slope)
-                continue;
-            if (gradient_in_place(low, op))
-                from->gradient = op->gradient;
-            else if (from->gradient == MOT__NONE)
-                from->gradient = add_life(low, config->rows * from->width, 2 * n - i, 2 * n - i);
-            else if (op->kind != MOT__LOWERED_ADD && op->scratch == MOT__NONE)
-                op->scratch = add_life(low, config->rows * from->width, 2 * n - i, 2 * n - i);
-            live_until(low, from->gradient, 2 * n - op->input[k]);
-        }
-    }
-}
-
 mot_status mot__lower(const struct mot__plan_config *config, struct mot__lowering *out)
 {
     struct mot__lowering low = {0};
     mot_status status = MOT_OK;
-    const size_t rows = config->rows;
-    size_t n, width;
 
     MOT_TRY(make_ops(config, &low));
-    n = low.count;
-    width = low.op[n - 1].width;
-    /* At most a value, a gradient and scratch of each; y, row, out and given. */
-    low.life = calloc(3 * n + 4, sizeof *low.life);
-    if (!low.life) {
-        status = mot__fail(MOT_NO_MEMORY, "a plan of %zu operations", n);
-        goto done;
-    }
-    live_values(config, &low);
-    low.y = add_life(&low, rows * (config->target_width ? config->target_width : 1), 0, n);
-    low.row = add_life(&low, rows * 2, n, n);
-    low.out = low.given = MOT__NONE;
-    if (config->training)
-        live_gradients(config, &low);
-    if (low.joined && config->training) {
-        low.out = add_life(&low, rows * width, n, n + 1);
-        low.given = add_life(&low, rows * width, n, n + 1);
-    }
+    MOT_TRY(mot__lives_make(config, &low));
     MOT_TRY(mot__arena_place(low.life, low.lives, &low.floats, &low.live_floats));
     *out = low;
     memset(&low, 0, sizeof low);

@@ -30,6 +30,8 @@ struct mot__lowered {
     bool slope;             /* a gradient must reach it: there are parameters in or before it */
     size_t value, gradient; /* lives; MOT__NONE: has none */
     size_t scratch;         /* life for a further contribution to an input's gradient; MOT__NONE */
+    size_t segment;
+    size_t back, again; /* moments: backward pass; forward once more, MOT__NONE: not */
 };
 
 struct mot__lowering {
@@ -38,12 +40,15 @@ struct mot__lowering {
     bool joined; /* a last softmax was taken off and joined with the loss */
     struct mot__life *life;
     size_t lives;
+    size_t segments;
     size_t y, row, out,
         given; /* lives: targets, scratch of the loss, joined softmax, its given gradient */
     size_t floats, live_floats; /* of the arena */
 };
 
 mot_status mot__lower(const struct mot__plan_config *config, struct mot__lowering *out);
+/* Segments and lives of the operations; lower's second half. */
+mot_status mot__lives_make(const struct mot__plan_config *config, struct mot__lowering *lowering);
 void mot__lowering_clear(struct mot__lowering *lowering);
 /* Is op the first, in the order of the backward pass, to add to the gradient of its input? */
 bool mot__lowered_first(const struct mot__lowering *lowering, size_t op, size_t input);

@@ -313,6 +313,19 @@ static mot_status add_ready(mot__plan *plan, const bool *missing, bool *told)
     return status;
 }
 
+/* The launches of a segment whose values were not kept, once more. */
+static mot_status add_again(mot__plan *plan, size_t segment)
+{
+    struct mot__lowered *op = plan->low.op;
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < plan->low.count && status == MOT_OK; i++)
+        if (op[i].segment == segment && op[i].again != MOT__NONE)
+            status = add_run(&plan->lists.backward, runs[op[i].kind].forward, &op[i]);
+    return status;
+}
+
 static mot_status make_backward(mot__plan *plan)
 {
     struct mot__lowering *low = &plan->low;
@@ -333,6 +346,8 @@ static mot_status make_backward(mot__plan *plan)
     if (low->joined)
         MOT_TRY(add_run(list, run_given, plan));
     for (i = low->count; i-- > 0;) {
+        if (i + 1 == low->count || low->op[i].segment < low->op[i + 1].segment)
+            MOT_TRY(add_again(plan, low->op[i].segment));
         if (!low->op[i].slope)
             continue;
         MOT_TRY(add_run(list, runs[low->op[i].kind].backward, &low->op[i]));

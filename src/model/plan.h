@@ -20,6 +20,7 @@ struct mot__plan_config {
     const mot_model *net; /* must outlive the plan */
     size_t rows;          /* capacity */
     bool training;        /* else forward and loss only */
+    size_t segments; /* of the forward pass, run again before their backward pass; 0, 1: none */
     enum mot_loss loss;
     size_t target_width;                     /* 0: labels */
     uint64_t seed;                           /* of dropout */

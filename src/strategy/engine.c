@@ -318,22 +318,54 @@ mot_status mot__engine_release(mot__engine *engine, bool training)
         engine, mot__engine_call_all(engine, mot__job_release, &training, sizeof training));
 }
 
+/* Of a replica's shards, for batches of so many rows; an empty shard needs a plan, too. */
+static size_t most_rows(mot__engine *engine, size_t rows, size_t replica)
+{
+    mot__shares_most(rows, engine->weight, engine->common.replicas, engine->share);
+    return mot__size_max(engine->share[replica], 1);
+}
+
 /* Plans and feeds on every lane for its share of so many rows. */
 static mot_status make_plans(mot__engine *engine, struct mot__job_prepare payload, size_t rows)
 {
     mot_status status = MOT_OK, waited;
     size_t i;
 
-    mot__shares_most(rows, engine->weight, engine->common.replicas, engine->share);
     for (i = 0; i < engine->common.replicas && status == MOT_OK; i++) {
         if (engine->replica[i].seat == MOT__NO_SEAT)
             continue;
-        payload.rows = mot__size_max(engine->share[i], 1);
+        payload.rows = most_rows(engine, rows, i);
         status = mot__lane_post(engine->replica[i].lane, mot__job_prepare, &engine->replica[i],
                                 &payload, sizeof payload);
     }
     waited = mot__engine_wait_all(engine);
     return status != MOT_OK ? status : waited;
+}
+
+mot_status mot__engine_plan(mot__engine *engine, const struct mot__engine_plan *wish,
+                            struct mot_plan *out)
+{
+    struct mot__job_plan payload = {
+        .train = wish->train, .test = wish->test, .resident = wish->resident, .out = out};
+    mot_status status = MOT_OK;
+    size_t i;
+
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    for (i = 0; i < engine->common.replicas; i++) {
+        out[i] = (struct mot_plan){.why = "left out"};
+        if (engine->replica[i].seat == MOT__NO_SEAT)
+            continue;
+        payload.rows = most_rows(engine, wish->rows, i);
+        payload.test_rows = most_rows(engine, wish->test_rows, i);
+        MOT_TRY(mot__lane_call(engine->replica[i].lane, mot__job_plan, &engine->replica[i],
+                               &payload, sizeof payload));
+    }
+    mot__engine_split(engine, wish->rows, engine->share);
+    for (i = 0; i < engine->common.replicas; i++)
+        out[i].rows = engine->share[i];
+done:
+    return status;
 }
 
 static mot_status prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
@@ -364,12 +396,13 @@ done:
 mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
                                bool training, bool resident)
 {
-    mot_status status = prepare(engine, samples, rows, training, resident);
+    mot_status status = MOT_OK;
 
-    if (status != MOT_NO_MEMORY || !training || !engine->prepared_rows[false])
-        return status;
-    status = mot__engine_release(engine, false); /* training goes first */
-    return status != MOT_OK ? status : prepare(engine, samples, rows, training, resident);
+    if (training && engine->prepared_rows[true] < rows)
+        MOT_TRY(mot__engine_release(engine, false)); /* training takes its room first */
+    MOT_TRY(prepare(engine, samples, rows, training, resident));
+done:
+    return status;
 }
 
 static mot_status prepare_for(mot__engine *engine, const mot_batch *batch, bool training)

@@ -34,6 +34,14 @@ mot_status mot__engine_check(const mot__engine *engine, const struct mot__sample
  * needed. */
 mot_status mot__engine_prepare(mot__engine *engine, const struct mot__samples *samples, size_t rows,
                                bool training, bool resident);
+struct mot__engine_plan { /* a training with these data; test may be NULL */
+    const struct mot__samples *train, *test;
+    size_t rows, test_rows; /* of a batch */
+    bool resident;
+};
+/* What that would take, (replicas). */
+mot_status mot__engine_plan(mot__engine *engine, const struct mot__engine_plan *wish,
+                            struct mot_plan *out);
 /* Give back what inference or training was made ready with; the next use makes it anew. */
 mot_status mot__engine_release(mot__engine *engine, bool training);
 

@@ -48,6 +48,15 @@ mot_status mot__job_trial(mot__lane *lane, void *user, void *payload)
     return replica->dirty ? MOT_OK : mot__trial(replica, &pace[replica->rank]);
 }
 
+mot_status mot__job_plan(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_plan *job = payload;
+    const mot_replica *replica = user;
+
+    (void)lane;
+    return mot__replica_plan(replica, job, job->out + replica->rank);
+}
+
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload)
 {
     (void)lane;
@@ -55,16 +64,31 @@ mot_status mot__job_release(mot__lane *lane, void *user, void *payload)
     return MOT_OK;
 }
 
+/* Rows of the shard's next micro-batch onto the device; dropout goes by the row of the group. */
+static mot_status load(mot_replica *replica, const struct mot__job_shard *job, size_t done,
+                       size_t *rows)
+{
+    mot_status status;
+
+    *rows = mot__replica_micro(replica, true, job->rows - done);
+    status = mot__replica_load(replica, job->batch, job->begin + done, *rows, job->number);
+    replica->step.first_row += job->before;
+    return status;
+}
+
 static mot_status step(mot_replica *replica, const struct mot__job_shard *job)
 {
     mot_status status = MOT_OK;
+    size_t done = 0, rows;
 
     replica->lr = job->lr;
     mot__replica_begins(replica, job->rows);
-    MOT_TRY(mot__replica_load(replica, job->batch, job->begin, job->rows, job->number));
-    replica->step.first_row += job->before;
-    MOT_TRY(mot__replica_forward(replica));
-    MOT_TRY(mot__replica_backward(replica, 1, false, job->commit));
+    do { /* once for an empty shard too: it takes part */
+        MOT_TRY(load(replica, job, done, &rows));
+        done += rows;
+        MOT_TRY(mot__replica_forward(replica));
+        MOT_TRY(mot__replica_backward(replica, 1, false, job->commit && done == job->rows));
+    } while (done < job->rows);
     MOT_TRY(job->commit ? mot__replica_commit(replica) : mot__device_flush(replica->device));
 done:
     return status;
@@ -85,16 +109,19 @@ mot_status mot__job_step(mot__lane *lane, void *user, void *payload)
 
 static mot_status run(mot_replica *replica, const struct mot__job_shard *job)
 {
-    const struct mot_shard shard = {replica->rank, job->rows, job->begin};
-    mot_status status;
+    mot_status status = MOT_OK;
+    size_t done = 0, rows;
     int asked;
 
-    status = mot__replica_load(replica, job->batch, job->begin, job->rows, job->number);
-    if (status != MOT_OK)
-        return status;
-    replica->step.first_row += job->before;
     replica->told = MOT_OK;
-    asked = job->fn(replica, &shard, job->user);
+    do {
+        status = load(replica, job, done, &rows);
+        if (status != MOT_OK)
+            return status;
+        asked = job->fn(replica, &(struct mot_shard){replica->rank, rows, job->begin + done},
+                        job->user);
+        done += rows;
+    } while (asked == 0 && done < job->rows);
     if (asked == 0)
         return mot__device_flush(replica->device);
     if (replica->told != MOT_OK)
@@ -193,10 +220,13 @@ mot_status mot__job_tally(mot__lane *lane, void *user, void *payload)
     const struct mot__job_shard *job = payload;
     mot_replica *replica = user;
     mot_status status = MOT_OK;
+    size_t done, rows;
 
     (void)lane;
-    if (!replica->broken)
-        status = ended(replica, mot__replica_tally(replica, job->batch, job->begin, job->rows));
+    for (done = 0; !replica->broken && done < job->rows; done += rows) {
+        rows = mot__replica_micro(replica, false, job->rows - done);
+        status = ended(replica, mot__replica_tally(replica, job->batch, job->begin + done, rows));
+    }
     mot_batch_close(job->batch);
     return status;
 }
@@ -218,11 +248,14 @@ mot_status mot__job_predict(mot__lane *lane, void *user, void *payload)
     mot_replica *replica = user;
     mot_status status = MOT_OK;
     const size_t width = mot__plan_output_width(replica->infer);
+    size_t done, rows;
 
     (void)lane;
-    if (!replica->broken)
-        status = ended(replica, mot__replica_predict(replica, job->batch, job->begin, job->rows,
-                                                     job->out + job->begin * width));
+    for (done = 0; !replica->broken && done < job->rows; done += rows) {
+        rows = mot__replica_micro(replica, false, job->rows - done);
+        status = ended(replica, mot__replica_predict(replica, job->batch, job->begin + done, rows,
+                                                     job->out + (job->begin + done) * width));
+    }
     mot_batch_close(job->batch);
     return status;
 }

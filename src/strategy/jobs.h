@@ -3,7 +3,7 @@
 #ifndef MOT_STRATEGY_JOBS_H
 #define MOT_STRATEGY_JOBS_H
 
-#include "strategy/replica.h"
+#include "strategy/prepare.h"
 
 struct mot__job_shard { /* rows of a batch; the job closes its hold on it */
     mot_batch *batch;
@@ -33,6 +33,7 @@ mot_status mot__job_prepare(mot__lane *lane, void *user,
                             void *payload); /* struct mot__job_prepare */
 mot_status mot__job_trial(mot__lane *lane, void *user,
                           void *payload); /* struct mot__pace *: by rank */
+mot_status mot__job_plan(mot__lane *lane, void *user, void *payload);    /* struct mot__job_plan */
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload); /* bool training */
 mot_status mot__job_step(mot__lane *lane, void *user, void *payload);    /* struct mot__job_shard */
 mot_status mot__job_run(mot__lane *lane, void *user, void *payload);     /* struct mot__job_shard */

@@ -4,11 +4,6 @@
 #include "base/clock.h"
 #include "base/size.h"
 
-static struct mot__mem whole(mot__buffer *buffer)
-{
-    return (struct mot__mem){buffer, 0};
-}
-
 static const struct mot__parameters *table_of(const mot_replica *replica)
 {
     return &replica->common->net->table;
@@ -43,6 +38,8 @@ mot_status mot__replica_open(mot_replica *replica, const float *start)
     mot_status status = MOT_OK;
 
     replica->device = mot__lane_device(replica->lane);
+    mot__device_trim(replica->device);
+    mot__device_peak_anew(replica->device);
     MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats,
                            common->strategy->central, &replica->parameters));
     MOT_TRY(mot__flat_write(replica->parameters, 0, start, table->floats));
@@ -67,133 +64,6 @@ void mot__replica_close(mot_replica *replica)
     mot__flat_close(replica->gradients);
     mot__flat_close(replica->slot[0]);
     mot__flat_close(replica->slot[1]);
-}
-
-/* ---- plans and feeds ---- */
-
-static struct mot__plan_config plan_config(const mot_replica *replica, size_t rows, bool training)
-{
-    const struct mot__common *common = replica->common;
-
-    return (struct mot__plan_config){
-        .net = common->net,
-        .rows = rows,
-        .training = training,
-        .loss = common->config.loss,
-        .target_width = replica->target_width[training],
-        .seed = common->config.seed,
-        .parameters = replica->parameters,
-        .gradients = training ? replica->gradients : NULL,
-        .record = training ? mot__replica_record(replica) : whole(replica->tally),
-        .bucket = common->bucket,
-        .buckets = training || common->strategy->central ? common->buckets : 0,
-        .needs = common->strategy->central,
-    };
-}
-
-static mot_status make_plan(mot_replica *replica, size_t rows, bool training, mot__plan **out)
-{
-    const struct mot__plan_config config = plan_config(replica, rows, training);
-    mot__plan *plan = NULL;
-    mot_status status = MOT_OK;
-
-    MOT_TRY(mot__plan_open(replica->device, &config, &plan));
-    if (training)
-        MOT_TRY(replica->common->strategy->plan(replica, plan));
-    *out = plan;
-    plan = NULL;
-done:
-    mot__plan_close(plan);
-    return status;
-}
-
-static mot_status make_resident(mot_replica *replica, mot__feed *feed,
-                                const struct mot__samples *samples)
-{
-    const struct mot__device_facts *facts = mot__device_facts(replica->device);
-    const size_t free_bytes = facts->memory_limit - mot__device_used(replica->device);
-    bool resident;
-
-    return mot__feed_resident(feed, samples, free_bytes / 2, &resident);
-}
-
-/* What so many rows need on the device, and the largest piece of it. */
-static size_t bytes_for(const mot_replica *replica, const struct mot__samples *samples, size_t rows,
-                        bool training, size_t *largest)
-{
-    const struct mot__plan_config config = plan_config(replica, rows, training);
-    const size_t feed = mot__feed_estimate(samples, rows);
-    size_t arena;
-
-    if (mot__plan_estimate(&config, &arena) != MOT_OK || arena > SIZE_MAX - feed)
-        return SIZE_MAX;
-    *largest = mot__size_max(arena, feed);
-    return arena + feed;
-}
-
-/* Plan and feed did not fit: say how many rows would. */
-static mot_status too_many_rows(const mot_replica *replica, const struct mot__samples *samples,
-                                size_t rows, bool training)
-{
-    const struct mot__device_facts *facts = mot__device_facts(replica->device);
-    const size_t room = facts->memory_limit - mot__device_used(replica->device);
-    size_t largest = 0, low = 0, high = rows, middle;
-    const size_t wanted = bytes_for(replica, samples, rows, training, &largest);
-
-    while (high - low > 1) {
-        middle = low + (high - low) / 2;
-        if (bytes_for(replica, samples, middle, training, &largest) <= room &&
-            largest <= facts->largest_bytes)
-            low = middle;
-        else
-            high = middle;
-    }
-    return mot__fail(MOT_NO_MEMORY,
-                     "%s: %zu rows need %zu bytes and %zu are free of the limit of %zu; %zu row%s "
-                     "would fit",
-                     facts->info.name, rows, wanted, room, facts->memory_limit, low,
-                     low == 1 ? "" : "s");
-}
-
-mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples *samples,
-                                size_t rows, bool training, bool resident)
-{
-    mot__plan **plan = training ? &replica->train : &replica->infer;
-    mot__feed **feed = training ? &replica->train_feed : &replica->infer_feed;
-    mot_status status = MOT_OK;
-
-    if (*plan && (mot__plan_rows(*plan) < rows ||
-                  replica->target_width[training] != samples->target_width)) {
-        mot__plan_close(*plan);
-        *plan = NULL;
-    }
-    replica->target_width[training] = samples->target_width;
-    if (!*plan)
-        MOT_TRY(make_plan(replica, rows, training, plan));
-    if (*feed && !mot__feed_fits(*feed, samples, rows)) {
-        mot__feed_close(*feed);
-        *feed = NULL;
-    }
-    if (!*feed)
-        MOT_TRY(mot__feed_open(replica->device, samples, rows, feed));
-    if (resident)
-        MOT_TRY(make_resident(replica, *feed, samples));
-done:
-    if (status != MOT_NO_MEMORY)
-        return status;
-    mot__replica_release(replica, training);
-    return too_many_rows(replica, samples, rows, training);
-}
-
-void mot__replica_release(mot_replica *replica, bool training)
-{
-    mot__plan **plan = training ? &replica->train : &replica->infer;
-    mot__feed **feed = training ? &replica->train_feed : &replica->infer_feed;
-
-    mot__plan_close(*plan);
-    mot__feed_close(*feed);
-    *plan = NULL;
-    *feed = NULL;
 }
 
 /* ---- the parts of a step ---- */
@@ -331,6 +201,17 @@ done:
 
 /* ---- evaluation and prediction ---- */
 
+static mot_status infer(mot_replica *replica, const mot_batch *batch, size_t begin,
+                        const struct mot__step *step)
+{
+    mot_status status = mot__feed_load(replica->infer_feed, batch, begin, step->rows,
+                                       mot__plan_x(replica->infer), mot__plan_y(replica->infer));
+
+    return status != MOT_OK ? status
+                            : mot__plan_run(&mot__plan_lists(replica->infer)->forward, step,
+                                            perform_needs, replica);
+}
+
 mot_status mot__replica_tally_begin(mot_replica *replica)
 {
     return mot__buffer_zero(replica->tally, 0, MOT__RECORD_FLOATS * sizeof(float));
@@ -343,11 +224,7 @@ mot_status mot__replica_tally(mot_replica *replica, const mot_batch *batch, size
     struct mot__plan_lists *lists = mot__plan_lists(replica->infer);
     mot_status status = MOT_OK;
 
-    if (rows == 0)
-        return MOT_OK;
-    MOT_TRY(mot__feed_load(replica->infer_feed, batch, begin, rows, mot__plan_x(replica->infer),
-                           mot__plan_y(replica->infer)));
-    MOT_TRY(mot__plan_run(&lists->forward, &step, perform_needs, replica));
+    MOT_TRY(infer(replica, batch, begin, &step));
     MOT_TRY(mot__plan_run(&lists->backward, &step, NULL, NULL));
     MOT_TRY(mot__device_flush(replica->device));
 done:
@@ -367,11 +244,7 @@ mot_status mot__replica_predict(mot_replica *replica, const mot_batch *batch, si
     const struct mot__mem output = mot__plan_output(replica->infer);
     mot_status status = MOT_OK;
 
-    if (rows == 0)
-        return MOT_OK;
-    MOT_TRY(mot__feed_load(replica->infer_feed, batch, begin, rows, mot__plan_x(replica->infer),
-                           mot__plan_y(replica->infer)));
-    MOT_TRY(mot__plan_run(&lists->forward, &step, perform_needs, replica));
+    MOT_TRY(infer(replica, batch, begin, &step));
     MOT_TRY(mot__plan_run(&lists->finish, &step, NULL, NULL));
     MOT_TRY(mot__buffer_read(output.buffer, output.offset * sizeof(float), out,
                              rows * mot__plan_output_width(replica->infer) * sizeof(float)));

@@ -41,7 +41,7 @@ struct mot_replica {
     mot__buffer *verdict, *partials, *tally; /* tally: the record of an evaluation */
     mot__plan *train, *infer;
     mot__feed *train_feed, *infer_feed;
-    size_t target_width[2]; /* the plans were made for: inference, training */
+    size_t target_width[2], made_rows[2]; /* the plans were made for: inference, training */
     double lr;
     size_t ready;          /* buckets told ready in this step, where they wait for the last */
     bool dirty;            /* gradients hold something */
@@ -112,13 +112,6 @@ struct mot__spent {
 mot_status mot__replica_open(mot_replica *replica,
                              const float *start); /* start: the flat parameters */
 void mot__replica_close(mot_replica *replica);
-/* Plans and feeds for shards of these sizes; keeps what fits already. resident: keep the data on
- * the device if it fits. */
-mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples *samples,
-                                size_t rows, bool training, bool resident);
-
-void mot__replica_release(mot_replica *replica, bool training); /* plan and feed of that mode */
-
 struct mot__mem mot__replica_record(const mot_replica *replica); /* of the step, on the device */
 mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_t begin,
                              size_t rows, uint64_t number);

@@ -5,19 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS 1024 /* of one batch, where memory allows */
+#define ROWS 1024 /* of one batch */
 
-/* Fewer rows until they fit. */
-static mot_status prepare_some(mot_trainer *trainer, const struct mot__samples *samples,
-                               size_t *rows)
+size_t mot__evaluate_rows(const struct mot__samples *samples)
 {
-    mot_status status;
-
-    *rows = mot__size_min(ROWS, samples->count);
-    do
-        status = mot__engine_prepare(trainer->engine, samples, *rows, false, false);
-    while (status == MOT_NO_MEMORY && (*rows /= 2) > 0);
-    return status;
+    return mot__size_min(ROWS, samples->count);
 }
 
 /* Plans, and a batch size that suits inference on this data; leaves it at the first batch of its
@@ -25,14 +17,14 @@ static mot_status prepare_some(mot_trainer *trainer, const struct mot__samples *
 static mot_status make_ready(mot_trainer *trainer, mot_data *data)
 {
     const struct mot__samples *samples = mot__data_samples(data);
-    mot_status status;
-    size_t rows;
+    const size_t rows = mot__evaluate_rows(samples);
+    mot_status status = mot__engine_prepare(trainer->engine, samples, rows, false, false);
 
-    status = prepare_some(trainer, samples, &rows);
-    if (status == MOT_NO_MEMORY) { /* training holds all of it, and can make its part anew */
+    /* Training holds all the memory, and can make its part anew; not what waits for its update. */
+    if (status == MOT_NO_MEMORY && mot__engine_pending(trainer->engine) == 0) {
         status = mot__engine_release(trainer->engine, true);
         if (status == MOT_OK)
-            status = prepare_some(trainer, samples, &rows);
+            status = mot__engine_prepare(trainer->engine, samples, rows, false, false);
     }
     if (status == MOT_OK)
         status = mot_data_rewind(data, 0);

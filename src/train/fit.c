@@ -223,6 +223,28 @@ done:
     return status;
 }
 
+mot_status mot_fit_plan(mot_trainer *trainer, mot_data *train, mot_data *test,
+                        const struct mot_fit_config *given, struct mot_plan *plan)
+{
+    const struct mot_fit_config config = given ? *given : mot_fit_config_default();
+    struct mot__engine_plan wish;
+    mot_status status = MOT_OK;
+
+    if (!trainer || !train || !plan)
+        return mot__fail(MOT_BAD_ARG, "mot_fit_plan: trainer, data or plan is NULL");
+    wish = (struct mot__engine_plan){.train = mot__data_samples(train),
+                                     .test = test ? mot__data_samples(test) : NULL,
+                                     .rows = config.batch ? config.batch : mot__data_rows(train),
+                                     .test_rows = 1,
+                                     .resident = config.resident};
+    if (wish.test)
+        wish.test_rows = mot__evaluate_rows(wish.test);
+    MOT_TRY(mot__engine_check(trainer->engine, wish.train));
+    MOT_TRY(mot__engine_plan(trainer->engine, &wish, plan));
+done:
+    return status;
+}
+
 mot_status mot_fit(mot_trainer *trainer, mot_data *train, mot_data *test,
                    const struct mot_fit_config *given, struct mot_history *history)
 {

@@ -9,4 +9,6 @@ struct mot_trainer {
     double spent_s; /* when mot_bench_breakdown was last asked; 0: never */
 };
 
+size_t mot__evaluate_rows(const struct mot__samples *samples); /* of one of its batches */
+
 #endif

@@ -253,51 +253,19 @@ static mot_fleet *small_fleet(const char *memory)
     return fleet;
 }
 
-static void rebatch(mot_data *data, size_t rows)
+static void too_little_memory_is_told_with_what_would_do(void **state)
 {
-    assert_ok(mot_data_rewind(data, 0));
-    assert_ok(mot_data_batch(data, rows));
-}
-
-static void too_little_memory_is_told_with_what_would_fit(void **state)
-{
-    struct train_set set = train_set_make(4000, 12, 4, 3);
     struct mot_trainer_config config = train_config();
-    struct train_run run = {small_fleet("300K"), train_net(NET), NULL,
-                            train_data(&set, false, 4000)};
-    const char *found;
+    mot_fleet *fleet = small_fleet("300K");
+    mot_model *huge = train_net("input 12, dense 4000 relu, dense 4");
     mot_trainer *none = NULL;
-    mot_model *huge = NULL;
-    struct mot_metrics metrics;
-    size_t fits;
 
     (void)state;
-    assert_ok(mot_trainer_open(run.fleet, run.net, &config, &run.trainer));
-    rebatch(run.data, 8);
-    train_steps(&run, 1); /* small batches do */
-    rebatch(run.data, 4000);
-    assert_story(mot_trainer_step(run.trainer, train_batch(run.data)), MOT_NO_MEMORY,
-                 "free of the limit of 307200");
-    found = strstr(mot_error(), "; ");
-    assert_non_null(found);
-    assert_int_equal(sscanf(found + 2, "%zu rows would fit", &fits), 1);
-    assert_in_range(fits, 9, 3999);
-    rebatch(run.data, fits + 1); /* one more does not fit: the figure is exact */
-    assert_story(mot_trainer_step(run.trainer, train_batch(run.data)), MOT_NO_MEMORY, "would fit");
-    rebatch(run.data, 8); /* smaller ones do, after failures */
-    train_steps(&run, 1);
-    rebatch(run.data, fits); /* what was promised */
-    train_steps(&run, 2);
-    assert_int_equal(train_metrics(&run).steps, 4);
-    assert_ok(mot_evaluate(run.trainer, run.data, &metrics)); /* takes batches that fit */
-    assert_int_equal(metrics.count, 4000);
-    huge = train_net("input 12, dense 4000 relu, dense 4");
-    assert_story(mot_trainer_open(run.fleet, huge, &config, &none), MOT_NO_MEMORY,
+    assert_story(mot_trainer_open(fleet, huge, &config, &none), MOT_NO_MEMORY,
                  "this network's parameters, gradients and optimizer state need");
     assert_null(none);
     mot_model_close(huge);
-    train_close(&run);
-    train_set_clear(&set);
+    mot_fleet_close(fleet);
 }
 
 static void a_memory_text_that_makes_no_sense_is_refused(void **state)
@@ -360,7 +328,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(labels_and_rows_may_take_turns),
         cmocka_unit_test(a_step_with_a_loss_that_is_no_number_is_skipped_everywhere),
         cmocka_unit_test(rates_that_are_no_numbers_are_refused),
-        cmocka_unit_test(too_little_memory_is_told_with_what_would_fit),
+        cmocka_unit_test(too_little_memory_is_told_with_what_would_do),
         cmocka_unit_test(a_memory_text_that_makes_no_sense_is_refused),
         cmocka_unit_test(a_device_that_does_not_exist_is_named),
         cmocka_unit_test(no_device_is_told_with_where_it_was_looked_for),

@@ -3,9 +3,18 @@
 #include "model/arena.h"
 #include "support/check.h"
 
+static bool lives_at(const struct mot__life *life, size_t moment)
+{
+    return (life->first <= moment && moment <= life->last) ||
+           (life->again_last > 0 && life->again_first <= moment && moment <= life->again_last);
+}
+
 static bool together(const struct mot__life *a, const struct mot__life *b)
 {
-    return a->first <= b->last && b->first <= a->last;
+    for (size_t moment = 0; moment < 64; moment++)
+        if (lives_at(a, moment) && lives_at(b, moment))
+            return true;
+    return false;
 }
 
 static void check_places(const struct mot__life *life, size_t count, size_t floats)
@@ -37,6 +46,10 @@ static void no_two_living_values_meet(void **state)
             life[i] = (struct mot__life){.floats = test_random(&random) % 5000,
                                          .first = first,
                                          .last = first + test_random(&random) % 6};
+            if (turn % 2 && test_random(&random) % 2) {
+                life[i].again_first = life[i].last + 2 + test_random(&random) % 10;
+                life[i].again_last = life[i].again_first + test_random(&random) % 4;
+            }
         }
         assert_ok(mot__arena_place(life, count, &floats, &live));
         check_places(life, count, floats);
@@ -49,7 +62,10 @@ static void no_two_living_values_meet(void **state)
 
 static void values_that_follow_each_other_share_a_place(void **state)
 {
-    struct mot__life chain[] = {{1000, 0, 1, 0}, {1000, 1, 2, 0}, {1000, 2, 3, 0}, {990, 3, 4, 0}};
+    struct mot__life chain[] = {{.floats = 1000, .first = 0, .last = 1},
+                                {.floats = 1000, .first = 1, .last = 2},
+                                {.floats = 1000, .first = 2, .last = 3},
+                                {.floats = 990, .first = 3, .last = 4}};
     size_t floats, live;
 
     (void)state;

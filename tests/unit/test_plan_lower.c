@@ -3,9 +3,11 @@
 #include "model/lower.h"
 #include "support/check.h"
 
-static struct mot__lowering lower(const char *text, enum mot_loss loss, bool training)
+static struct mot__lowering lower_cut(const char *text, enum mot_loss loss, bool training,
+                                      size_t segments)
 {
-    struct mot__plan_config config = {.rows = 10, .training = training, .loss = loss};
+    struct mot__plan_config config = {
+        .rows = 10, .training = training, .loss = loss, .segments = segments};
     struct mot__lowering low;
     mot_model *net = NULL;
 
@@ -16,6 +18,11 @@ static struct mot__lowering lower(const char *text, enum mot_loss loss, bool tra
     assert_ok(mot__lower(&config, &low));
     mot_model_close(net);
     return low;
+}
+
+static struct mot__lowering lower(const char *text, enum mot_loss loss, bool training)
+{
+    return lower_cut(text, loss, training, 0);
 }
 
 /* One letter for each operation: I D A S R (dropout) + and the activation of a dense layer. */
@@ -79,6 +86,35 @@ static void inference_needs_less_room_than_training(void **state)
     mot__lowering_clear(&infer);
 }
 
+/* Eight layers in segments: less room, and each operation's value is there when it is read. */
+static void segments_need_less_room(void **state)
+{
+    const char *text = "input 10, dense 100 relu, dense 100 relu, dense 100 gelu, dense 100 relu, "
+                       "dense 100 tanh, dense 100 relu, dense 100 relu, dense 10";
+    struct mot__lowering plain = lower(text, MOT_LOSS_MSE, true);
+    struct mot__lowering cut = lower_cut(text, MOT_LOSS_MSE, true, 3);
+    struct mot__lowering infer = lower_cut(text, MOT_LOSS_MSE, false, 3);
+    size_t again = 0;
+
+    (void)state;
+    assert_int_equal(plain.segments, 1);
+    assert_int_equal(cut.segments, 3);
+    assert_int_equal(infer.segments, 1);
+    assert_true(cut.floats * 10 < plain.floats * 8);
+    for (size_t i = 0; i < plain.count; i++) {
+        assert_true(plain.op[i].again == MOT__NONE);
+        again += cut.op[i].again != MOT__NONE;
+        if (cut.op[i].segment + 1 == cut.segments)
+            assert_true(cut.op[i].again == MOT__NONE);
+        if (cut.op[i].again != MOT__NONE)
+            assert_true(cut.op[i].again < cut.op[i].back);
+    }
+    assert_true(again >= 3 && again < cut.count);
+    mot__lowering_clear(&plain);
+    mot__lowering_clear(&cut);
+    mot__lowering_clear(&infer);
+}
+
 /* ---- buckets ---- */
 
 static void check_buckets(const mot_model *net, size_t bucket_floats, size_t wanted)
@@ -123,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_become_the_fewest_operations),
         cmocka_unit_test(inference_needs_less_room_than_training),
+        cmocka_unit_test(segments_need_less_room),
         cmocka_unit_test(buckets_cover_every_gradient_once),
     };
 

@@ -1,0 +1,306 @@
+/* prepare.c - plans and feeds of one replica, as large as its device has room for. */
+#include "strategy/prepare.h"
+
+#include "base/size.h"
+#include "strategy/fit_memory.h"
+
+#include <stdio.h>
+
+#define BESIDE_ROWS 32 /* of a micro-batch of inference, where training holds memory, too */
+
+static struct mot__plan_config plan_config(const mot_replica *replica,
+                                           const struct mot__samples *samples, size_t rows,
+                                           bool training)
+{
+    const struct mot__common *common = replica->common;
+
+    return (struct mot__plan_config){
+        .net = common->net,
+        .rows = rows,
+        .training = training,
+        .loss = common->config.loss,
+        .target_width = samples->target_width,
+        .seed = common->config.seed,
+        .parameters = replica->parameters,
+        .gradients = training ? replica->gradients : NULL,
+        .record = training ? mot__replica_record(replica)
+                           : (struct mot__mem){.buffer = replica->tally, .offset = 0},
+        .bucket = common->bucket,
+        .buckets = training || common->strategy->central ? common->buckets : 0,
+        .needs = common->strategy->central,
+    };
+}
+
+static size_t limit_of(const mot_replica *replica)
+{
+    return mot__device_facts(replica->device)->memory_limit;
+}
+
+/* ---- what fits ---- */
+
+static struct mot__fit_wish wish_of(const mot_replica *replica, const struct mot__samples *samples,
+                                    size_t rows, bool training, size_t room)
+{
+    return (struct mot__fit_wish){.device = replica->device,
+                                  .plan = plan_config(replica, samples, rows, training),
+                                  .samples = samples,
+                                  .room = room};
+}
+
+static bool find_fit(const mot_replica *replica, const struct mot__samples *samples, size_t rows,
+                     bool training, size_t room, struct mot__fit *out)
+{
+    const struct mot__fit_wish wish = wish_of(replica, samples, rows, training, room);
+
+    return mot__fit_find(&wish, out);
+}
+
+/* Inference beside training, with some rows at a time: else it is better in its place. */
+static bool find_beside(const mot_replica *replica, const struct mot__samples *samples, size_t rows,
+                        size_t room, struct mot__fit *out)
+{
+    const struct mot__fit_wish wish = wish_of(replica, samples, rows, false, room);
+
+    if (mot__fit_find(&wish, out) && out->rows >= mot__size_min(rows, BESIDE_ROWS))
+        return true;
+    *out = mot__fit_of(&wish, mot__size_min(rows, BESIDE_ROWS), 1);
+    return false;
+}
+
+/* least: what will do, and no less. */
+static mot_status too_little(const mot_replica *replica, const struct mot__fit *least, size_t room)
+{
+    const struct mot__device_facts *facts = mot__device_facts(replica->device);
+    const size_t bytes = mot__fit_bytes(least);
+    const char *one = least->rows == 1 ? " needs" : "s need";
+
+    if (bytes == SIZE_MAX)
+        return mot__fail(MOT_NO_MEMORY,
+                         "device %s (%s): %zu row%s more than its largest allocation of %zu bytes",
+                         mot__lane_label(replica->lane), facts->info.name, least->rows, one,
+                         facts->largest_bytes);
+    return mot__fail(MOT_NO_MEMORY,
+                     "device %s (%s): %zu row%s %zu bytes and %zu are free of the limit of %zu; a "
+                     "memory limit of %zuK would do",
+                     mot__lane_label(replica->lane), facts->info.name, least->rows, one, bytes,
+                     room, facts->memory_limit, (facts->memory_limit - room + bytes + 1023) / 1024);
+}
+
+/* ---- making them ---- */
+
+static mot_status open_both(mot_replica *replica, const struct mot__samples *samples,
+                            const struct mot__fit *fit, bool training)
+{
+    struct mot__plan_config config = plan_config(replica, samples, fit->rows, training);
+    mot__plan *plan = NULL;
+    mot__feed *feed = NULL;
+    mot_status status = MOT_OK;
+
+    config.segments = fit->segments;
+    MOT_TRY(mot__plan_open(replica->device, &config, &plan));
+    if (training)
+        MOT_TRY(replica->common->strategy->plan(replica, plan));
+    MOT_TRY(mot__feed_open(replica->device, samples, fit->rows, &feed));
+    *(training ? &replica->train : &replica->infer) = plan;
+    *(training ? &replica->train_feed : &replica->infer_feed) = feed;
+    plan = NULL;
+    feed = NULL;
+done:
+    mot__plan_close(plan);
+    mot__feed_close(feed);
+    return status;
+}
+
+/* A driver may refuse what the limit permits, since others use the card too: then less is tried. */
+static mot_status make_both(mot_replica *replica, const struct mot__samples *samples, size_t rows,
+                            bool training)
+{
+    size_t room = limit_of(replica) - mot__device_used(replica->device);
+    struct mot__fit fit;
+    mot_status status;
+
+    do {
+        if (!training && replica->train ? !find_beside(replica, samples, rows, room, &fit)
+                                        : !find_fit(replica, samples, rows, training, room, &fit))
+            return too_little(replica, &fit, room);
+        mot__device_trim(replica->device);
+        status = open_both(replica, samples, &fit, training);
+        room = mot__fit_bytes(&fit) / 2;
+    } while (status == MOT_NO_MEMORY);
+    return status;
+}
+
+static mot_status make_resident(mot_replica *replica, const struct mot__samples *samples)
+{
+    const size_t room = limit_of(replica) - mot__device_used(replica->device);
+    bool resident;
+
+    return mot__feed_resident(replica->train_feed, samples, room / 2, &resident);
+}
+
+mot_status mot__replica_prepare(mot_replica *replica, const struct mot__samples *samples,
+                                size_t rows, bool training, bool resident)
+{
+    const mot__plan *plan = training ? replica->train : replica->infer;
+    const mot__feed *feed = training ? replica->train_feed : replica->infer_feed;
+    mot_status status = MOT_OK;
+
+    if (!plan || replica->made_rows[training] < rows ||
+        replica->target_width[training] != samples->target_width ||
+        !mot__feed_fits(feed, samples, mot__plan_rows(plan))) {
+        mot__replica_release(replica, training);
+        MOT_TRY(make_both(replica, samples, rows, training));
+        replica->made_rows[training] = rows;
+        replica->target_width[training] = samples->target_width;
+    }
+    if (training && resident)
+        MOT_TRY(make_resident(replica, samples));
+done:
+    return status;
+}
+
+void mot__replica_release(mot_replica *replica, bool training)
+{
+    mot__plan **plan = training ? &replica->train : &replica->infer;
+    mot__feed **feed = training ? &replica->train_feed : &replica->infer_feed;
+
+    mot__plan_close(*plan);
+    mot__feed_close(*feed);
+    *plan = NULL;
+    *feed = NULL;
+}
+
+size_t mot__replica_micro(const mot_replica *replica, bool training, size_t rows)
+{
+    const size_t most = mot__plan_rows(training ? replica->train : replica->infer);
+    const size_t micros = (rows + most - 1) / most;
+
+    return micros ? (rows + micros - 1) / micros : 0;
+}
+
+/* ---- telling ---- */
+
+static size_t flat_bytes(const mot__device *device, const mot__flat *flat)
+{
+    size_t i, sum = 0, bytes;
+
+    for (i = 0; flat && i < flat->pieces; i++) {
+        bytes = flat->piece[i].count * sizeof(float);
+        sum += flat->piece[i].stage ? mot__stage_bytes(device, bytes) : mot__buffer_bytes(bytes);
+    }
+    return sum;
+}
+
+static void add_mode(const mot__plan *plan, const mot__feed *feed, struct mot_bytes *out)
+{
+    size_t staging, resident;
+
+    if (plan) {
+        out->live = mot__plan_bytes(plan).live;
+        out->arena = mot__buffer_bytes(mot__plan_bytes(plan).arena);
+    }
+    if (feed) {
+        mot__feed_bytes(feed, &staging, &resident);
+        out->staging = staging;
+        out->data = resident;
+    }
+}
+
+void mot__replica_bytes(const mot_replica *replica, struct mot_bytes *out)
+{
+    struct mot_bytes infer = {0};
+
+    *out = (struct mot_bytes){
+        .parameters = flat_bytes(replica->device, replica->parameters),
+        .gradients = flat_bytes(replica->device, replica->gradients),
+        .state = flat_bytes(replica->device, replica->slot[0]) +
+                 flat_bytes(replica->device, replica->slot[1]),
+        .total = mot__device_used(replica->device),
+        .peak = mot__device_peak(replica->device),
+    };
+    add_mode(replica->train, replica->train_feed, out);
+    add_mode(replica->infer, replica->infer_feed, &infer);
+    out->evaluation = infer.arena + infer.staging;
+    out->other = out->total - (out->parameters + out->gradients + out->state + out->arena +
+                               out->staging + out->data + out->evaluation);
+}
+
+static void write_bytes(uint64_t bytes, char out[32])
+{
+    snprintf(out, 32, bytes < 10 << 20 ? "%.0f KiB" : "%.0f MiB",
+             (double)bytes / (bytes < 10 << 20 ? 1024 : 1 << 20));
+}
+
+static void write_why(const struct mot__fit *whole, const struct mot__fit *fit, size_t room,
+                      struct mot_plan *out)
+{
+    char need[32], have[32], limit[32];
+    int used;
+
+    if (fit->micros == 1)
+        used = snprintf(out->why, sizeof out->why, "%zu row%s at once", fit->rows,
+                        fit->rows == 1 ? "" : "s");
+    else
+        used =
+            snprintf(out->why, sizeof out->why, "%zu micro-batches of %zu", fit->micros, fit->rows);
+    if (fit->micros == 1 && fit->segments == 1)
+        return;
+    write_bytes(room, have);
+    write_bytes(out->limit, limit);
+    write_bytes(mot__fit_bytes(whole), need);
+    snprintf(out->why + used, sizeof out->why - (size_t)used,
+             "%s, since %zu rows need %s and %s are free of %s",
+             fit->segments > 1 ? " with activations computed again" : "", whole->rows,
+             mot__fit_bytes(whole) == SIZE_MAX ? "more than one allocation can hold" : need, have,
+             limit);
+}
+
+/* Evaluation beside training; in its place, where both do not fit. */
+static mot_status plan_test(const mot_replica *replica, const struct mot__job_plan *job,
+                            size_t room, struct mot_plan *out)
+{
+    const size_t training = out->bytes.arena + out->bytes.staging + out->bytes.data;
+    struct mot__fit fit;
+
+    if (find_beside(replica, job->test, job->test_rows, room, &fit)) {
+        out->bytes.evaluation = mot__fit_bytes(&fit);
+        return MOT_OK;
+    }
+    if (!find_fit(replica, job->test, job->test_rows, false, room + training, &fit))
+        return too_little(replica, &fit, room + training);
+    if (mot__fit_bytes(&fit) > training)
+        out->bytes.evaluation = mot__fit_bytes(&fit) - training;
+    return MOT_OK;
+}
+
+mot_status mot__replica_plan(const mot_replica *replica, const struct mot__job_plan *job,
+                             struct mot_plan *out)
+{
+    struct mot__fit_wish wish;
+    struct mot__fit fit, whole;
+    struct mot_bytes *bytes = &out->bytes;
+    size_t fixed, room;
+
+    *out = (struct mot_plan){.rows = job->rows, .limit = limit_of(replica)};
+    mot__replica_bytes(replica, bytes);
+    fixed = bytes->total - bytes->arena - bytes->staging - bytes->data - bytes->evaluation;
+    bytes->evaluation = bytes->data = bytes->live = 0;
+    room = out->limit - fixed;
+    wish = wish_of(replica, job->train, job->rows, true, room);
+    whole = mot__fit_of(&wish, job->rows, 1);
+    if (!find_fit(replica, job->train, job->rows, true, room, &fit))
+        return too_little(replica, &fit, room);
+    out->micro = fit.rows;
+    out->micros = fit.micros;
+    out->recompute = fit.segments > 1;
+    write_why(&whole, &fit, room, out);
+    bytes->arena = fit.arena;
+    bytes->staging = fit.staging;
+    room -= fit.arena + fit.staging;
+    if (job->resident)
+        bytes->data = mot__feed_resident_estimate(replica->device, job->train, room / 2);
+    if (job->test && plan_test(replica, job, room - bytes->data, out) != MOT_OK)
+        return MOT_NO_MEMORY;
+    bytes->total = fixed + bytes->arena + bytes->staging + bytes->data + bytes->evaluation;
+    return MOT_OK;
+}
