@@ -11,6 +11,8 @@ if(MOTLEY_HAVE_LAYERS)
     target_include_directories(guise PRIVATE ${OpenCL_INCLUDE_DIRS} ${CMAKE_CURRENT_SOURCE_DIR})
     target_compile_definitions(guise PRIVATE _POSIX_C_SOURCE=200809L)
     target_link_libraries(guise PRIVATE motley_flags Threads::Threads)
+    add_dependencies(test_faults guise)
+    target_compile_definitions(test_faults PRIVATE FAULT_GUISE="$<TARGET_FILE:guise>")
 endif()
 
 # A test behind the layer: what its devices pretend to be, how they behave, and more variables.
@@ -35,8 +37,10 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
     # Each card with every liberty that its driver may take.
     set(discrete "nan,late=1,ulp")
     set(integrated "nan,late=1,shadow,ulp")
-    set(things memory stage launch ops_activation ops_add ops_dense ops_dropout ops_gather ops_loss
-        ops_selftest ops_softmax update)
+    # Left out: test_inventory, which has plays of its own (inventory.cmake), and test_why, which
+    # tells causes apart by times that a layer spoils; it has a fleet of its own below.
+    set(things gemm launch measure memory onnx ops_activation ops_add ops_dense ops_dropout
+        ops_gather ops_loss ops_selftest ops_softmax program stage store update)
     foreach(card rx7900 a770 rtx3060 uhd620 irisxe)
         set(manners ${discrete})
         if(card MATCHES "uhd620|irisxe")
@@ -46,11 +50,21 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
             guise_test(guise_${card}_${thing} test_${thing} ${card} "${manners}"
                 "MOTLEY_TEST_SMALL=1;MOTLEY_TEST_DEVICES=0")
         endforeach()
+        guise_test(guise_${card}_parts test_parts ${card} "${manners}" "MOTLEY_TEST_DEVICES=0")
         guise_test(guise_${card}_cards test_cards "${card},${card}" "${manners}"
             "MOTLEY_TEST_PAIR=0,1")
-        foreach(thing loop mirrored repeat)
+        foreach(thing choice fit left_out loop mirrored repeat)
             guise_test(guise_${card}_${thing} test_${thing} ${card} "${manners}")
         endforeach()
+        # Thousands of short transfers: a fiftieth of the delay.
+        string(REPLACE "late=1" "late=0.02" hurried "${manners}")
+        foreach(thing counts gradients)
+            guise_test(guise_${card}_${thing} test_${thing} ${card} "${hurried}")
+        endforeach()
+        guise_test(guise_${card}_vendors test_vendors "${card},-" "${hurried}"
+            "MOTLEY_TEST_DEVICES=0,1;MOTLEY_TEST_PLATFORMS=2;MOTLEY_TEST_SMALL=1")
+        # How many rows fit is exact where the host side is the device's own memory.
+        guise_test(guise_${card}_trouble test_trouble ${card} "${manners}" "MOTLEY_STAGING=map")
     endforeach()
 
     # CLBlast with the parameters it ships for these cards; where it fails our tile takes over.

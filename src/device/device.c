@@ -137,7 +137,7 @@ void mot__device_close(mot__device *device)
         return; /* leaked on purpose: a lost device may hang in any call */
     queue[0] = device->compute, queue[1] = device->up, queue[2] = device->down;
     for (i = 0; i < MOT__COUNT(queue); i++)
-        if (queue[i] && mot__cl_loss(clFinish(queue[i])))
+        if (queue[i] && mot__cl_loss(device, clFinish(queue[i])))
             return;
     mot__device_finish(device);
     if (device->lost)

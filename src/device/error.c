@@ -1,5 +1,6 @@
 /* error.c - what a driver says, in words; and commands that fail after they were queued. */
 #include "device/internal.h"
+#include "device/quirks.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,9 +51,11 @@ const char *mot__cl_text(cl_int error)
     return "driver error";
 }
 
-bool mot__cl_loss(cl_int error)
+bool mot__cl_loss(const mot__device *device, cl_int error)
 {
-    return error == CL_OUT_OF_RESOURCES || error == CL_DEVICE_NOT_AVAILABLE;
+    if (error == CL_OUT_OF_RESOURCES)
+        return !mot__quirk_has(&device->facts.info, MOT__QUIRK_SURVIVES_OUT_OF_RESOURCES, NULL);
+    return error == CL_DEVICE_NOT_AVAILABLE;
 }
 
 mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, ...)
@@ -66,7 +69,7 @@ mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, .
     va_end(list);
     if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_HOST_MEMORY)
         status = MOT_NO_MEMORY;
-    if (mot__cl_loss(error)) {
+    if (mot__cl_loss(device, error)) {
         status = MOT_DEVICE_LOST; /* later calls may hang: nobody calls it again */
         device->lost = true;
     }
@@ -137,7 +140,7 @@ static mot_status settle_one(mot__device *device)
                            NULL);
     if (!error && state > CL_COMPLETE) {
         error = clWaitForEvents(1, &command->event);
-        if (!mot__cl_loss(error))
+        if (!mot__cl_loss(device, error))
             clGetEventInfo(command->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
                            NULL);
     }
@@ -220,7 +223,7 @@ mot_status mot__device_reached(mot__device *device, uint64_t mark)
     error = clWaitForEvents(1, &device->pending[newest % MOT__PENDING].event);
     mot__beat(device);
     device->counts.waits++;
-    if (mot__cl_loss(error))
+    if (mot__cl_loss(device, error))
         return mot__cl_fail(device, error, "waiting");
     while (device->settled < mark && !device->lost) {
         one = settle_one(device);

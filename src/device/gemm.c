@@ -4,6 +4,7 @@
 #include "base/sum.h"
 #include "device/gemm_parts.h"
 #include "device/kernels.h"
+#include "device/quirks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,10 +91,15 @@ static mot_status first_wish(const mot__device *device, const enum mot__gemm_kin
     return MOT_OK;
 }
 
-/* Without a wish: our tile on CPUs and simulators; CLBlast, where it is built in, on GPUs. */
-static enum mot__gemm_kind shipped(const mot__device *device, const enum mot__gemm_kind *order)
+/* Without a wish: our tile on CPUs, on simulators and where CLBlast is suspect; CLBlast, where it
+ * is built in, on other GPUs. */
+static enum mot__gemm_kind shipped(const mot__device *device, const struct mot__gemm_state *state,
+                                   const enum mot__gemm_kind *order)
 {
-    return order == gpu_order && candidates[MOT__GEMM_CLBLAST].run && !device->facts.info.simulator
+    const struct mot_device_info *info = &device->facts.info;
+
+    return order == gpu_order && state->run[MOT__GEMM_CLBLAST] && !info->simulator &&
+                   !mot__quirk_has(info, MOT__QUIRK_CLBLAST_SUSPECT, NULL)
                ? MOT__GEMM_CLBLAST
                : order[0];
 }
@@ -157,7 +163,7 @@ static mot_status choose(mot__device *device, struct mot__gemm_state *state)
     if (status != MOT_OK)
         return status;
     if (first == MOT__GEMM_AUTO)
-        first = shipped(device, order);
+        first = shipped(device, state, order);
     status = check_kind(state, first);
     if (status != MOT_OK)
         return status;
@@ -166,8 +172,12 @@ static mot_status choose(mot__device *device, struct mot__gemm_state *state)
         if (i > 0 && (kind == first || !state->run[kind]))
             continue;
         status = verdict(device, kind, &good, why);
-        if (status != MOT_OK)
+        if (status == MOT_NO_MEMORY && kind == MOT__GEMM_CLBLAST) {
+            good = false; /* too little for its large test: not trusted, and nothing remembered */
+            snprintf(why, sizeof why, "%s", mot_error());
+        } else if (status != MOT_OK) {
             return mot__fail_in(status, "testing GEMM by %s", mot__gemm_name(kind));
+        }
         if (good)
             state->chosen = kind;
     }

@@ -86,7 +86,8 @@ static inline void mot__beat(const mot__device *device)
 mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, ...)
     MOT__PRINTF(3, 4);
 const char *mot__cl_text(cl_int error);
-bool mot__cl_loss(cl_int error); /* the device is lost: nobody calls it again */
+/* The device is lost: nobody calls it again. */
+bool mot__cl_loss(const mot__device *device, cl_int error);
 /* Every function that would call the driver asks first: a lost device is not called again. */
 mot_status mot__device_alive(const mot__device *device);
 

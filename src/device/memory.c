@@ -164,7 +164,7 @@ static mot_status check_range(const mot__buffer *buffer, size_t offset, size_t b
 /* A blocking transfer failed, perhaps for a command before it: then that one's story says more. */
 static mot_status transfer_failed(mot__device *device, cl_int error, const char *what, size_t bytes)
 {
-    mot_status status = mot__cl_loss(error) ? MOT_OK : mot__device_finish(device);
+    mot_status status = mot__cl_loss(device, error) ? MOT_OK : mot__device_finish(device);
 
     return status != MOT_OK ? status : mot__cl_fail(device, error, "%s of %zu bytes", what, bytes);
 }

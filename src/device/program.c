@@ -218,8 +218,12 @@ static mot_status kernel_open(mot__device *device, const char *program, const ch
         status = mot__cl_fail(device, error, "kernel %s of cl/%s.cl", name, program);
         goto done;
     }
-    clGetKernelWorkGroupInfo(kernel->object, device->id, CL_KERNEL_WORK_GROUP_SIZE,
-                             sizeof kernel->max_group, &kernel->max_group, NULL);
+    error = clGetKernelWorkGroupInfo(kernel->object, device->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                     sizeof kernel->max_group, &kernel->max_group, NULL);
+    if (error || kernel->max_group == 0) {
+        status = mot__cl_fail(device, error, "the largest group of kernel %s", name);
+        goto done;
+    }
     kernel->program = strdup(program);
     kernel->kernel = strdup(name);
     kernel->defines = strdup(defines);

@@ -9,10 +9,11 @@ enum mot__quirk {
     MOT__QUIRK_SIMULATOR, /* no real device: only by name or index */
     MOT__QUIRK_SOFTWARE,  /* the host CPU, offered by a driver that draws */
     MOT__QUIRK_SCALAR,    /* kernels without vectors, in groups of 32 items at most: class GPU */
-    MOT__QUIRK_NO_SUB_DEVICES,              /* never call clCreateSubDevices */
-    MOT__QUIRK_KEEP_SUB_DEVICES,            /* never release one: the driver still uses it */
-    MOT__QUIRK_LOST_AFTER_OUT_OF_RESOURCES, /* after CL_OUT_OF_RESOURCES later calls may hang */
-    MOT__QUIRK_CLBLAST_SUSPECT, /* CLBlast computed wrongly here: test before trusting */
+    MOT__QUIRK_NO_SUB_DEVICES,            /* never call clCreateSubDevices */
+    MOT__QUIRK_KEEP_SUB_DEVICES,          /* never release one: the driver still uses it */
+    MOT__QUIRK_SURVIVES_OUT_OF_RESOURCES, /* elsewhere calls after it may hang: it is lost */
+    MOT__QUIRK_UNMAP_WAITS,     /* a mapping must have been made before its unmapping is queued */
+    MOT__QUIRK_CLBLAST_SUSPECT, /* CLBlast computed wrongly here: only where it is asked for */
     MOT__QUIRKS
 };
 

@@ -4,6 +4,7 @@
  * the transfer queues. */
 #include "base/size.h"
 #include "device/internal.h"
+#include "device/quirks.h"
 
 #include <stdlib.h>
 
@@ -113,7 +114,7 @@ static void set_event(cl_event *place, cl_event event)
 /* Closing tells nobody, but a loss seen here ends it: nothing more is called. */
 static bool lost_by(mot__device *device, cl_int error)
 {
-    device->lost = device->lost || mot__cl_loss(error);
+    device->lost = device->lost || mot__cl_loss(device, error);
     return device->lost;
 }
 
@@ -192,7 +193,7 @@ static mot_status unmap(mot__stage *stage, struct slot *slot, const char *what)
     cl_event event = NULL;
     cl_int error;
 
-    if (slot->event) { /* rusticl 22.3 knows a mapping only once it was made: wait for it */
+    if (slot->event && mot__quirk_has(&device->facts.info, MOT__QUIRK_UNMAP_WAITS, NULL)) {
         clWaitForEvents(1, &slot->event);
         device->counts.waits++;
     }
@@ -422,6 +423,6 @@ mot_status mot__stage_wait(mot__stage *stage, size_t at)
     if (!error)
         return MOT_OK;
     /* A command before it may have failed: its story says more than "waiting failed". */
-    status = mot__cl_loss(error) ? MOT_OK : mot__device_finish(stage->device);
+    status = mot__cl_loss(stage->device, error) ? MOT_OK : mot__device_finish(stage->device);
     return status != MOT_OK ? status : mot__cl_fail(stage->device, error, "waiting for a transfer");
 }

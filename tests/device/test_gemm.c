@@ -4,6 +4,7 @@
 #include "support/folder.h"
 
 #include "device/gemm_parts.h"
+#include "device/quirks.h"
 
 #if MOTLEY_OPENBLAS
 #include <cblas.h>
@@ -265,8 +266,8 @@ static void the_same_shape_gives_the_same_bits(void **state)
 
 /* ---- the choice ---- */
 
-static mot__device *open_one(enum mot_device_class class, enum mot__gemm_kind gemm,
-                             const char *cache)
+static mot__device *open_limited(enum mot_device_class class, enum mot__gemm_kind gemm,
+                                 const char *cache, size_t memory_bytes)
 {
     struct mot__device_options options = test_device_options(class);
     struct mot__pick *pick = NULL;
@@ -275,11 +276,18 @@ static mot__device *open_one(enum mot_device_class class, enum mot__gemm_kind ge
 
     options.gemm = gemm;
     options.cache_dir = cache;
+    options.memory_bytes = memory_bytes;
     assert_ok(
         mot__pick_parse(test_devices()->inventory, getenv("MOTLEY_TEST_DEVICES"), &pick, &picks));
     assert_ok(mot__device_open(test_devices()->inventory, &pick[0], &options, &device));
     free(pick);
     return device;
+}
+
+static mot__device *open_one(enum mot_device_class class, enum mot__gemm_kind gemm,
+                             const char *cache)
+{
+    return open_limited(class, gemm, cache, 0);
 }
 
 /* 1 x 1 x 1, so that a choice is made; gives C. */
@@ -427,6 +435,54 @@ static void motley_gemm_chooses(void **state)
     mot__device_close(device);
 }
 
+/* As CLBlast was on the A770: right below the sizes of its indirect kernel. */
+static mot_status wrong_when_large(mot__device *device, const struct mot__gemm *gemm)
+{
+    struct mot__gemm bent = *gemm;
+
+    bent.alpha *= gemm->m >= 896 ? 1.01f : 1.0f;
+    return mot__gemm_tile_gpu(device, &bent);
+}
+
+/* Which candidate a GPU takes when CLBlast is this function. */
+static enum mot__gemm_kind chosen_with(mot__gemm_run *clblast, enum mot__gemm_kind wish,
+                                       size_t memory_bytes)
+{
+    mot__device *device = open_limited(MOT_CLASS_GPU, wish, "", memory_bytes);
+    struct mot__gemm_state *state = NULL;
+    enum mot__gemm_kind kind;
+
+    assert_ok(mot__gemm_state(device, &state));
+    state->run[MOT__GEMM_CLBLAST] = clblast;
+    assert_true(use(device) == 9);
+    kind = mot__gemm_chosen(device);
+    mot__device_close(device);
+    return kind;
+}
+
+static void a_suspect_clblast_is_taken_only_by_wish_and_after_its_test(void **state)
+{
+    const struct mot_device_info *info = &mot__device_facts(test_device_at(0))->info;
+    const bool suspect = mot__quirk_has(info, MOT__QUIRK_CLBLAST_SUSPECT, NULL);
+    const char *const wish = getenv("MOTLEY_GEMM");
+    char kept[32];
+
+    (void)state;
+    if (info->simulator)
+        skip();
+    snprintf(kept, sizeof kept, "%s", wish ? wish : "");
+    unsetenv("MOTLEY_GEMM");
+    if (suspect || !test_small()) /* whoever passes computes four large ones */
+        assert_int_equal(chosen_with(counting, MOT__GEMM_AUTO, 0),
+                         suspect ? MOT__GEMM_TILE_GPU : MOT__GEMM_CLBLAST);
+    if (!test_small())
+        assert_int_equal(chosen_with(counting, MOT__GEMM_CLBLAST, 0), MOT__GEMM_CLBLAST);
+    assert_int_equal(chosen_with(wrong_when_large, MOT__GEMM_CLBLAST, 0), MOT__GEMM_TILE_GPU);
+    assert_int_equal(chosen_with(counting, MOT__GEMM_CLBLAST, 8 << 20), MOT__GEMM_TILE_GPU);
+    if (wish)
+        setenv("MOTLEY_GEMM", kept, 1);
+}
+
 static void gpus_get_clblast_where_it_is_built_in(void **state)
 {
     mot__device *device;
@@ -487,6 +543,7 @@ int main(void)
         cmocka_unit_test(a_verdict_is_remembered_on_disk),
         cmocka_unit_test(a_wrong_verdict_is_remembered_too),
         cmocka_unit_test(motley_gemm_chooses),
+        cmocka_unit_test(a_suspect_clblast_is_taken_only_by_wish_and_after_its_test),
         cmocka_unit_test(gpus_get_clblast_where_it_is_built_in),
         cmocka_unit_test(rehearsing_queues_nothing),
     };

@@ -20,7 +20,7 @@ static void same(const struct mot_device_speed *a, const struct mot_device_speed
 
 static void it_is_measured_once_and_remembered(void **state)
 {
-    struct mot__device_options options = {0};
+    struct mot__device_options options = {.gemm = MOT__GEMM_TILE};
 
     (void)state;
     options.cache_dir = folder_path(&room()->folder, "measure");
@@ -57,7 +57,7 @@ static void it_is_measured_once_and_remembered(void **state)
 
 static void a_memory_limit_that_is_not_round_is_no_trouble(void **state)
 {
-    struct mot__device_options options = room_options();
+    struct mot__device_options options = {.gemm = MOT__GEMM_TILE};
 
     (void)state;
     options.cache_dir = folder_path(&room()->folder, "measure"); /* GEMM is tested by now */
@@ -86,5 +86,5 @@ int main(void)
         cmocka_unit_test(a_memory_limit_that_is_not_round_is_no_trouble),
     };
 
-    return cmocka_run_group_tests(tests, room_open, room_close);
+    return ROOM_RUN(tests);
 }

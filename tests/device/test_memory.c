@@ -267,5 +267,5 @@ int main(void)
         cmocka_unit_test(copies_move_floats_by_offset),
     };
 
-    return cmocka_run_group_tests(tests, room_open, room_close);
+    return ROOM_RUN(tests);
 }

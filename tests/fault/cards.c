@@ -541,12 +541,15 @@ static cl_int CL_API_CALL work_group_info(cl_kernel kernel, cl_device_id id,
 {
     const struct card *card = guise_of_device(id)->card;
     size_t real = 0;
+    cl_int error;
 
     if (card && what == CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)
         return guise_answer(&card->wave, sizeof card->wave, bytes, value, bytes_ret);
     if (!card || what != CL_KERNEL_WORK_GROUP_SIZE)
         return guise_below->clGetKernelWorkGroupInfo(kernel, id, what, bytes, value, bytes_ret);
-    guise_below->clGetKernelWorkGroupInfo(kernel, id, what, sizeof real, &real, NULL);
+    error = guise_below->clGetKernelWorkGroupInfo(kernel, id, what, sizeof real, &real, NULL);
+    if (error)
+        return error;
     if (real > card->group)
         real = card->group;
     return guise_answer(&real, sizeof real, bytes, value, bytes_ret);

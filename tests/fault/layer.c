@@ -86,7 +86,8 @@ static enum fault_mode strike(enum entry entry, cl_int *error)
         return FAULT_NONE;
     atomic_store(&fired, true);
     *error = armed.value;
-    if (armed.mode == FAULT_RETURN && armed.value == CL_OUT_OF_RESOURCES && counts_as_loss(entry))
+    if (armed.mode == FAULT_RETURN && counts_as_loss(entry) &&
+        (armed.value == CL_OUT_OF_RESOURCES || armed.value == CL_DEVICE_NOT_AVAILABLE))
         atomic_store(&lost, true);
     if (armed.mode == FAULT_DELAY) {
         pause.tv_sec = armed.value / 1000;

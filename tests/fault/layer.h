@@ -28,7 +28,8 @@ struct fault_layer {
     long (*alive)(enum fault_kind kind);
     const char *(*kind_name)(enum fault_kind kind);
     unsigned (*calls)(const char *entry);
-    /* Calls that came for the device after one was answered "out of resources". */
+    /* Calls that came for the device after one was answered "out of resources" or "not available".
+     */
     unsigned (*after_loss)(void);
     const char *(*entry_name)(unsigned index); /* NULL past the last */
 };

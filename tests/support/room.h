@@ -14,6 +14,7 @@ struct room {
     struct mot__pick *pick;
     size_t picks;
     struct folder folder;
+    enum mot_device_class device_class; /* of devices whose options leave it open */
 };
 
 static inline struct room *room(void)
@@ -47,6 +48,12 @@ static inline int room_close(void **state)
     return 0;
 }
 
+/* All tests with each class of kernels; 0: none failed. */
+#define ROOM_RUN(tests)                                                                            \
+    ((room()->device_class = MOT_CLASS_CPU,                                                        \
+      cmocka_run_group_tests(tests, room_open, room_close)) ||                                     \
+     (room()->device_class = MOT_CLASS_GPU, cmocka_run_group_tests(tests, room_open, room_close)))
+
 /* Failures name the device from now on. */
 static inline void room_where(const mot__device *device, const char *label)
 {
@@ -60,9 +67,12 @@ static inline void room_where(const mot__device *device, const char *label)
 static inline mot__device *room_device(const struct mot__pick *pick,
                                        const struct mot__device_options *options)
 {
+    struct mot__device_options own = *options;
     mot__device *device = NULL;
 
-    assert_ok(mot__device_open(room()->inventory, pick, options, &device));
+    if (!own.device_class)
+        own.device_class = room()->device_class;
+    assert_ok(mot__device_open(room()->inventory, pick, &own, &device));
     room_where(device, pick->label);
     return device;
 }

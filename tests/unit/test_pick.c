@@ -442,10 +442,12 @@ static void quirks_are_found_by_platform_and_name(void **state)
     assert_false(mot__quirk_has(&mesa, MOT__QUIRK_SIMULATOR, NULL));
     assert_true(mot__quirk_has(&toy, MOT__QUIRK_SIMULATOR, NULL));
     assert_true(mot__quirk_has(&card, MOT__QUIRK_CLBLAST_SUSPECT, NULL));
-    assert_true(mot__quirk_has(&card, MOT__QUIRK_LOST_AFTER_OUT_OF_RESOURCES, NULL));
+    assert_false(mot__quirk_has(&card, MOT__QUIRK_SURVIVES_OUT_OF_RESOURCES, NULL));
+    assert_true(mot__quirk_has(&mesa, MOT__QUIRK_UNMAP_WAITS, NULL));
     for (int flag = 0; flag < MOT__QUIRKS; flag++)
         assert_int_equal(mot__quirk_has(&cpu, (enum mot__quirk)flag, NULL),
-                         flag == MOT__QUIRK_KEEP_SUB_DEVICES); /* PoCL's only one */
+                         flag == MOT__QUIRK_KEEP_SUB_DEVICES ||
+                             flag == MOT__QUIRK_SURVIVES_OUT_OF_RESOURCES); /* PoCL's only ones */
 }
 
 static void every_quirk_has_a_reason_and_a_link(void **state)
