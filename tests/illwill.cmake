@@ -78,6 +78,9 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
     # Fleets of several vendors; one device slow, one that blocks.
     guise_test(guise_fleet_amd_intel test_cards "rx7900,uhd620" "nan,late=0:1,shadow,ulp=0:1"
         "MOTLEY_TEST_PAIR=0,1")
+    guise_test(guise_fleet_three test_vendors "rx7900,a770,rtx3060"
+        "nan,late=0:1:1,shadow,ulp=1:0:1,slow=1:3:1" "POCL_DEVICES=pthread pthread pthread"
+        "MOTLEY_TEST_DEVICES=0,1,2;MOTLEY_TEST_PLATFORMS=3;MOTLEY_TEST_SMALL=1")
     guise_test(guise_fleet_slow test_cards "rtx3060,a770" "slow=1:3,launch_us=20"
         "MOTLEY_TEST_PAIR=0,1")
     guise_test(guise_fleet_blocks test_cards "rtx3060,irisxe" "blocks=1:0,return_us=50"
