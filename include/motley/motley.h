@@ -283,14 +283,21 @@ struct mot_optimizer {
 };
 struct mot_optimizer mot_optimizer_default(enum mot_rule rule);
 
+enum mot_on_nan {
+    MOT_ON_NAN_STOP, /* nothing after that step is applied; step or metrics fail, once, with
+                        MOT_BAD_NUMBER and the note's sentence */
+    MOT_ON_NAN_SKIP  /* go on with the next step; metrics count the refused ones */
+};
+
 struct mot_trainer_config {
     size_t size;
     enum mot_strategy strategy;
     const char *shares; /* "auto" (by measured speed), "even", "3,1"; NULL: auto */
     enum mot_loss loss;
     struct mot_optimizer optimizer;
-    uint64_t seed;     /* of initial values, dropout and shuffling */
-    size_t accumulate; /* steps whose gradients add up to one update; 1: each updates */
+    uint64_t seed;          /* of initial values, dropout and shuffling */
+    size_t accumulate;      /* steps whose gradients add up to one update; 1: each updates */
+    enum mot_on_nan on_nan; /* a loss or gradient is not finite; such a step changes nothing */
 };
 struct mot_trainer_config
 mot_trainer_config_default(void); /* mirrored, Adam 0.001, cross-entropy */
@@ -313,8 +320,8 @@ struct mot_metrics {  /* since the last call of mot_trainer_metrics */
  * every N-th step reduces and updates, as one with a batch N times as large would;
  * mot_trainer_apply ends such a group early, and its gradient is the mean of what was in it. */
 mot_status mot_trainer_step(mot_trainer *trainer, mot_batch *batch);
-mot_status mot_trainer_metrics(mot_trainer *trainer,
-                               struct mot_metrics *out); /* waits; starts anew */
+/* Waits; starts anew. MOT_BAD_NUMBER fills *out too, and the trainer goes on when called again. */
+mot_status mot_trainer_metrics(mot_trainer *trainer, struct mot_metrics *out);
 /* The rows each replica takes of a batch of so many: share (replicas), e.g. 71, 38, 19. */
 mot_status mot_trainer_split(const mot_trainer *trainer, size_t rows, size_t *share);
 

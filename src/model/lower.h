@@ -50,6 +50,7 @@ mot_status mot__lower(const struct mot__plan_config *config, struct mot__lowerin
 /* Segments and lives of the operations; lower's second half. */
 mot_status mot__lives_make(const struct mot__plan_config *config, struct mot__lowering *lowering);
 void mot__lowering_clear(struct mot__lowering *lowering);
+struct mot__mem mot__plan_value(const struct mot__lowered *op); /* its output, once in a plan */
 /* Is op the first, in the order of the backward pass, to add to the gradient of its input? */
 bool mot__lowered_first(const struct mot__lowering *lowering, size_t op, size_t input);
 

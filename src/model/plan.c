@@ -478,6 +478,16 @@ struct mot__plan_lists *mot__plan_lists(mot__plan *plan)
     return &plan->lists;
 }
 
+const mot_model *mot__plan_net(const mot__plan *plan)
+{
+    return plan->config.net;
+}
+
+struct mot__mem mot__plan_value(const struct mot__lowered *op)
+{
+    return value_of(op);
+}
+
 size_t mot__plan_rows(const mot__plan *plan)
 {
     return plan->config.rows;

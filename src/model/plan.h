@@ -67,6 +67,7 @@ mot_status mot__plan_open(mot__device *device, const struct mot__plan_config *co
 void mot__plan_close(mot__plan *plan);
 struct mot__plan_lists *mot__plan_lists(mot__plan *plan);
 size_t mot__plan_rows(const mot__plan *plan); /* capacity */
+const mot_model *mot__plan_net(const mot__plan *plan);
 
 typedef mot_status (*mot__exchange_fn)(void *user, enum mot__entry_kind kind, size_t bucket);
 /* Queue a list. exchange performs what is no launch; it may be NULL: nothing to perform. */

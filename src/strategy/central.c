@@ -2,7 +2,7 @@
  * up as in mirrored, one pass sums and updates them there, new weights go down: first layers first,
  * and the next forward pass waits for those it reads alone. Devices hold no state. */
 #include "base/clock.h"
-#include "strategy/replica.h"
+#include "strategy/suspect.h"
 
 #include <string.h>
 
@@ -13,7 +13,8 @@
 static mot_status share(struct mot__common *common, const float *start)
 {
     const struct mot__variables_config config = {common->group, common->config.optimizer,
-                                                 common->net->table.floats};
+                                                 common->net->table.floats,
+                                                 common->config.on_nan == MOT_ON_NAN_STOP};
 
     return mot__variables_open(&config, start, &common->variables);
 }
@@ -127,7 +128,7 @@ done:
 
 /* ---- a step ---- */
 
-static mot_status reduce_part(mot_replica *replica, size_t bucket, size_t i)
+static mot_status reduce_part(mot_replica *replica, size_t bucket, size_t i, float *own_rows)
 {
     const struct mot__piece *piece = &replica->gradients->piece[i];
     const struct mot__part part = mot__staged_part(replica, piece, bucket);
@@ -139,6 +140,8 @@ static mot_status reduce_part(mot_replica *replica, size_t bucket, size_t i)
     if (part.count == 0)
         return MOT_OK;
     MOT_TRY(mot__stage_wait(piece->stage, bucket));
+    if (piece->begin + part.begin + part.count == replica->gradients->floats)
+        *own_rows = g[piece->count - MOT__RECORD_FLOATS + MOT__RECORD_BAD];
     began_s = mot__clock_s();
     MOT_TRY(mot__variables_reduce(replica->common->variables, replica->rank, replica->lr,
                                   piece->begin + part.begin, g + part.begin, weights + part.begin,
@@ -151,6 +154,8 @@ done:
 
 static mot_status reduce(mot_replica *replica)
 {
+    const mot__variables *variables = replica->common->variables;
+    struct mot__finding finding = {.own_rows = 0};
     mot_status status = MOT_OK;
     bool given = false;
     double began_s;
@@ -162,13 +167,17 @@ static mot_status reduce(mot_replica *replica)
     for (b = 0; b < replica->common->buckets; b++)
         for (i = replica->gradients->pieces;
              i-- > 0;) /* the record is at the end, and goes first */
-            MOT_TRY(reduce_part(replica, b, i));
+            MOT_TRY(reduce_part(replica, b, i, &finding.own_rows));
     began_s = mot__clock_s();
     MOT_TRY(mot__variables_commit(replica->common->variables, replica->rank, replica->lr, &given));
     if (!given)
         fetch_weights(replica);
     replica->reduce_s += mot__clock_s() - began_s;
     MOT_TRY(send_weights(replica));
+    finding.odd = mot__variables_odd(variables, replica->rank);
+    memcpy(finding.record, mot__variables_record(variables, replica->rank), sizeof finding.record);
+    if (mot__finding_bad(&finding))
+        MOT_TRY(mot__suspect_look(replica, &finding));
 done:
     return status;
 }

@@ -75,6 +75,8 @@ static mot_status check_config(const struct mot_trainer_config *config)
 {
     if ((int)config->strategy < MOT_STRATEGY_AUTO || config->strategy > MOT_STRATEGY_CENTRAL)
         return mot__fail(MOT_BAD_ARG, "strategy %d", (int)config->strategy);
+    if ((int)config->on_nan < MOT_ON_NAN_STOP || config->on_nan > MOT_ON_NAN_SKIP)
+        return mot__fail(MOT_BAD_ARG, "on_nan %d: there are stop and skip", (int)config->on_nan);
     if ((int)config->loss < MOT_LOSS_CROSS_ENTROPY || config->loss > MOT_LOSS_MSE)
         return mot__fail(MOT_BAD_ARG, "loss %d", (int)config->loss);
     if (config->accumulate == 0)
@@ -192,6 +194,7 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
         return status;
     }
     engine->common.notes = &engine->notes;
+    engine->common.halted = &engine->halted;
     engine->fleet = fleet;
     engine->common.config = *config;
     engine->lr = config->optimizer.lr;
@@ -447,6 +450,14 @@ static void end_group(mot__engine *engine)
     engine->pending = engine->pending_rows = 0;
 }
 
+/* A step was refused and none after it applied: say so once, and let the lanes go on. */
+static mot_status tell_halt(mot__engine *engine)
+{
+    struct mot_metrics unused;
+
+    return atomic_load(&engine->halted) ? mot__engine_metrics(engine, &unused) : MOT_OK;
+}
+
 mot_status mot__engine_step(mot__engine *engine, mot_batch *batch)
 {
     struct mot__job_shard payload = {
@@ -458,6 +469,7 @@ mot_status mot__engine_step(mot__engine *engine, mot_batch *batch)
     };
     mot_status status = MOT_OK;
 
+    MOT_TRY(tell_halt(engine));
     if (engine->pending == 0)
         MOT_TRY(mot__engine_remember(engine, mot__engine_review_shares(engine, batch->rows)));
     MOT_TRY(prepare_for(engine, batch, true));
@@ -506,6 +518,8 @@ mot_status mot__engine_apply(mot__engine *engine)
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
+    if (atomic_load(&engine->halted))
+        return tell_halt(engine);
     if (!engine->prepared_rows[true])
         return mot__fail(MOT_BAD_STATE, "mot_trainer_apply: nothing was run yet");
     end_group(engine);
@@ -530,6 +544,10 @@ mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out)
             : (double)verdict[MOT__VERDICT_CORRECT] / (double)verdict[MOT__VERDICT_COUNT];
     out->steps = (uint64_t)verdict[MOT__VERDICT_STEPS];
     out->skipped = (uint64_t)verdict[MOT__VERDICT_SKIPPED];
+    atomic_store(&engine->halted, false);
+    if (verdict[MOT__VERDICT_HALTED] > 0)
+        status =
+            mot__fail(MOT_BAD_NUMBER, "%s", engine->replica[mot__engine_first(engine)].trouble);
 done:
     return status;
 }

@@ -25,6 +25,7 @@ struct mot__engine {
     size_t pending;      /* steps of the group that were not applied yet */
     size_t pending_rows; /* of those steps */
     double lr;
+    atomic_bool halted; /* a lane says that a step was refused and none is applied after it */
     float verdict[MOT__VERDICT_FLOATS]; /* not on a stack: a lane given up may still write here */
     struct mot__story failed;           /* a trainer that failed stays failed */
     uint64_t

@@ -2,6 +2,8 @@
  * but lets its batches go. */
 #include "strategy/jobs.h"
 
+#include "strategy/suspect.h"
+
 #include "strategy/trial.h"
 
 /* The others of the group must not wait for a replica that failed. */
@@ -101,8 +103,11 @@ mot_status mot__job_step(mot__lane *lane, void *user, void *payload)
     mot_status status = MOT_OK;
 
     (void)lane;
-    if (!replica->broken)
+    if (!replica->broken) {
+        mot__suspect_begin(replica, job);
         status = ended(replica, step(replica, job));
+        mot__suspect_end(replica);
+    }
     mot_batch_close(job->batch);
     return status;
 }
@@ -182,13 +187,17 @@ mot_status mot__job_apply(mot__lane *lane, void *user, void *payload)
 mot_status mot__job_metrics(mot__lane *lane, void *user, void *payload)
 {
     mot_replica *replica = user;
-    float unused[MOT__VERDICT_FLOATS];
+    float unused[MOT__VERDICT_FLOATS], *verdict;
+    mot_status status = MOT_OK;
 
     (void)lane;
     if (replica->broken)
         return MOT_OK;
-    return ended(replica, replica->common->strategy->metrics(
-                              replica, replica->seat == 0 ? *(float **)payload : unused));
+    verdict = replica->seat == 0 ? *(float **)payload : unused;
+    MOT_TRY(replica->common->strategy->metrics(replica, verdict));
+    MOT_TRY(mot__suspect_read(replica, verdict));
+done:
+    return ended(replica, status);
 }
 
 mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)

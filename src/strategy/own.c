@@ -1,5 +1,6 @@
 /* own.c - a lane's own copy of optimizer state and verdict, in device memory, and the update that
  * each lane then does alone: for the strategies whose every lane has all variables. */
+#include "ops/scan.h"
 #include "strategy/replica.h"
 
 static struct mot__mem whole(mot__buffer *buffer)
@@ -20,6 +21,7 @@ mot_status mot__own_open(mot_replica *replica)
     MOT_TRY(mot__buffer_open(replica->device, sizeof verdict, &replica->verdict));
     MOT_TRY(mot__buffer_open(replica->device, MOT__NORM_PARTS * sizeof(float), &replica->partials));
     mot__verdict_start(verdict);
+    verdict[MOT__VERDICT_STOP] = common->config.on_nan == MOT_ON_NAN_STOP;
     MOT_TRY(mot__buffer_write(replica->verdict, 0, verdict, sizeof verdict));
 done:
     return status;
@@ -42,6 +44,27 @@ static struct mot__update update_of(const mot_replica *replica, size_t piece)
         if (replica->slot[i])
             update.slot[i] = mot__flat_at(replica->slot[i], begin);
     return update;
+}
+
+/* Where nobody adds gradients up on the host, the device looks over its own; the lanes that work
+ * together may change from step to step. */
+static mot_status run_odd(void *user, const struct mot__step *step)
+{
+    mot_replica *replica = user;
+    const struct mot__mem found = {replica->verdict, MOT__VERDICT_ODD_NOW};
+    mot_status status = MOT_OK;
+    size_t i;
+
+    (void)step;
+    if (replica->common->strategy->staged && !mot__device_rehearsing(replica->device))
+        return MOT_OK;
+    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++) {
+        const struct mot__piece *piece = &replica->parameters->piece[i];
+
+        status = mot__scan_odd(replica->device, mot__flat_at(replica->gradients, piece->begin),
+                               piece->count, piece->begin, found);
+    }
+    return status;
 }
 
 static mot_status run_norm(void *user, const struct mot__step *step)
@@ -67,6 +90,17 @@ static mot_status run_verdict(void *user, const struct mot__step *step)
                                whole(replica->verdict));
 }
 
+/* The loss writes the rest of the record anew; where the next step is a lane's alone nobody would
+ * write this. */
+static mot_status forget_odd(mot_replica *replica)
+{
+    const struct mot__mem record = mot__replica_record(replica);
+
+    replica->odd_sent = false;
+    return mot__buffer_zero(record.buffer, (record.offset + MOT__RECORD_ODD) * sizeof(float),
+                            sizeof(float));
+}
+
 static mot_status run_update(void *user, const struct mot__step *step)
 {
     mot_replica *replica = user;
@@ -80,7 +114,7 @@ static mot_status run_update(void *user, const struct mot__step *step)
         status = mot__update_launch(replica->device, &replica->common->config.optimizer,
                                     replica->lr, &update);
     }
-    return status;
+    return status == MOT_OK && replica->odd_sent ? forget_odd(replica) : status;
 }
 
 mot_status mot__own_plan(mot_replica *replica, mot__plan *plan)
@@ -91,6 +125,7 @@ mot_status mot__own_plan(mot_replica *replica, mot__plan *plan)
     if (replica->parameters->pieces > MOT__STAGE_SLOTS)
         return mot__fail(MOT_UNSUPPORTED, "parameters in %zu pieces: %d are the most",
                          replica->parameters->pieces, MOT__STAGE_SLOTS);
+    MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_odd, replica, 0}));
     if (replica->common->config.optimizer.clip_norm > 0)
         MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_norm, replica, 0}));
     MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_verdict, replica, 0}));

@@ -64,6 +64,7 @@ void mot__replica_close(mot_replica *replica)
     mot__flat_close(replica->gradients);
     mot__flat_close(replica->slot[0]);
     mot__flat_close(replica->slot[1]);
+    mot_batch_close(replica->kept);
 }
 
 /* ---- the parts of a step ---- */
@@ -91,8 +92,7 @@ static mot_status tell_ready(mot_replica *replica, size_t bucket)
     return status;
 }
 
-/* What a plan asks for where gradients stay for now. */
-static mot_status perform_needs(void *user, enum mot__entry_kind kind, size_t bucket)
+mot_status mot__replica_needs(void *user, enum mot__entry_kind kind, size_t bucket)
 {
     mot_replica *replica = user;
 
@@ -101,7 +101,8 @@ static mot_status perform_needs(void *user, enum mot__entry_kind kind, size_t bu
 
 static mot_status perform(void *user, enum mot__entry_kind kind, size_t bucket)
 {
-    return kind == MOT__ENTRY_READY ? tell_ready(user, bucket) : perform_needs(user, kind, bucket);
+    return kind == MOT__ENTRY_READY ? tell_ready(user, bucket)
+                                    : mot__replica_needs(user, kind, bucket);
 }
 
 mot_status mot__replica_forward(mot_replica *replica)
@@ -110,8 +111,8 @@ mot_status mot__replica_forward(mot_replica *replica)
     if (replica->step.rows == 0)
         return MOT_OK;
     mot__device_phase(replica->device, MOT__PHASE_FORWARD);
-    return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step, perform_needs,
-                         replica);
+    return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step,
+                         mot__replica_needs, replica);
 }
 
 /* An empty shard adds nothing; its zeros still take part. */
@@ -136,7 +137,7 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
     if (replica->step.rows > 0) {
         replica->dirty = true;
         return mot__plan_run(&mot__plan_lists(replica->train)->backward, &replica->step,
-                             ready ? perform : perform_needs, replica);
+                             ready ? perform : mot__replica_needs, replica);
     }
     status = backward_nothing(replica);
     for (b = 0; ready && b < replica->common->buckets && status == MOT_OK; b++)
@@ -209,7 +210,7 @@ static mot_status infer(mot_replica *replica, const mot_batch *batch, size_t beg
 
     return status != MOT_OK ? status
                             : mot__plan_run(&mot__plan_lists(replica->infer)->forward, step,
-                                            perform_needs, replica);
+                                            mot__replica_needs, replica);
 }
 
 mot_status mot__replica_tally_begin(mot_replica *replica)

@@ -12,6 +12,8 @@
 #include "strategy/notes.h"
 #include "strategy/variables.h"
 
+#include <stdatomic.h>
+
 #define MOT__AHEAD 8 /* steps queued before the oldest must have ended */
 
 /* What all replicas of one trainer share; frozen when it opens. */
@@ -25,11 +27,19 @@ struct mot__common {
     size_t piece_floats;
     const struct mot__strategy *strategy;
     struct mot__notes *notes;  /* any replica may add */
+    atomic_bool *halted;       /* set: a step was refused, and nothing is applied after it */
     mot__balance *balance;     /* NULL: the shares are fixed */
     mot__variables *variables; /* central storage; else NULL */
 };
 
 #define MOT__NO_SEAT SIZE_MAX
+
+/* The rows of a step while it runs; batch NULL: its gradients are not of these rows alone. */
+struct mot__held {
+    const mot_batch *batch;
+    size_t begin, rows, before;
+    uint64_t number;
+};
 
 struct mot_replica {
     const struct mot__common *common;
@@ -51,7 +61,13 @@ struct mot_replica {
     struct mot__step step; /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
     double reduce_s; /* on the host, adding and waiting for others */
-    struct {         /* how long the steps took that the next update ends */
+    struct mot__held held;
+    mot_batch *kept;   /* one of the data, for its samples; NULL where nobody will ask */
+    bool odd_sent;     /* the record on the device has ODD set */
+    bool looked;       /* into a refused step since the metrics were read */
+    uint64_t read_at;  /* the next step's number when they were */
+    char trouble[320]; /* the last refused step's sentence */
+    struct {           /* how long the steps took that the next update ends */
         double began_s;
         double own_s; /* from there to their gradients on the host; 0: not measured */
         size_t rows, steps;
@@ -115,6 +131,8 @@ void mot__replica_close(mot_replica *replica);
 struct mot__mem mot__replica_record(const mot_replica *replica); /* of the step, on the device */
 mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_t begin,
                              size_t rows, uint64_t number);
+/* What a plan asks for where gradients stay for now (mot__exchange_fn; user: the replica). */
+mot_status mot__replica_needs(void *user, enum mot__entry_kind kind, size_t bucket);
 mot_status mot__replica_forward(mot_replica *replica);
 mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, bool ready);
 mot_status mot__replica_commit(mot_replica *replica); /* all-reduce, verdict, update */

@@ -94,8 +94,10 @@ mot_status mot__variables_open(const struct mot__variables_config *config, const
         goto done;
     }
     memset(variables->lane, 0, variables->lanes * sizeof *variables->lane);
-    for (i = 0; i < variables->lanes; i++)
+    for (i = 0; i < variables->lanes; i++) {
         mot__verdict_start(variables->lane[i].verdict);
+        variables->lane[i].verdict[MOT__VERDICT_STOP] = config->stop;
+    }
     memcpy(variables->copy[0].row[0], start, config->floats * sizeof *start);
     *out = variables;
     variables = NULL;
@@ -165,6 +167,7 @@ static void fold_record(void *user, const float *sum)
     struct lane *lane = &pass->variables->lane[pass->rank];
 
     memcpy(lane->record, sum, sizeof lane->record);
+    lane->record[MOT__RECORD_ODD] = 0; /* what the devices have there is an older step's */
     lane->odd.found = false;
     if (!clips(&pass->variables->config))
         decide(pass);
@@ -265,6 +268,11 @@ mot_status mot__variables_commit(mot__variables *variables, size_t rank, double 
 struct mot__odd_sum mot__variables_odd(const mot__variables *variables, size_t rank)
 {
     return variables->lane[rank].odd;
+}
+
+const float *mot__variables_record(const mot__variables *variables, size_t rank)
+{
+    return variables->lane[rank].record;
 }
 
 /* ---- between steps ---- */

@@ -18,6 +18,7 @@ struct mot__variables_config {
     mot__group *group; /* must outlive it */
     struct mot_optimizer optimizer;
     size_t floats; /* of the flat parameters; a multiple of 16 */
+    bool stop;     /* a refused step halts (MOT__VERDICT_STOP) */
 };
 mot_status mot__variables_open(const struct mot__variables_config *config, const float *start,
                                mot__variables **out);
@@ -39,6 +40,8 @@ mot_status mot__variables_commit(mot__variables *variables, size_t rank, double 
 
 /* The last sum of that step that was not finite; its index in the flat order. */
 struct mot__odd_sum mot__variables_odd(const mot__variables *variables, size_t rank);
+/* The summed record of that step, (MOT__RECORD_FLOATS). */
+const float *mot__variables_record(const mot__variables *variables, size_t rank);
 
 /* ---- between steps, on a lane's own thread ---- */
 

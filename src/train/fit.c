@@ -268,6 +268,8 @@ mot_status mot_fit(mot_trainer *trainer, mot_data *train, mot_data *test,
         status = mot__fail(MOT_STOPPED, "stopped by the callback in epoch %zu of %zu",
                            fit.event.epoch, config.epochs);
 done:
+    if (status == MOT_BAD_NUMBER)
+        tell_notes(&fit); /* the story is this thread's: telling does not touch it */
     free(fit.share);
     return status;
 }

@@ -1,0 +1,320 @@
+/* suspect.c - who computed the number that is none? */
+#include "strategy/suspect.h"
+
+#include "base/odd.h"
+#include "model/odd.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A gradient of that size on one device can overflow in the sum over all. */
+#define HUGE_GRADIENT 1e30f
+
+bool mot__finding_bad(const struct mot__finding *finding)
+{
+    return finding->odd.found || finding->record[MOT__RECORD_BAD] != 0;
+}
+
+static const struct mot__parameters *table_of(const mot_replica *replica)
+{
+    return &replica->common->net->table;
+}
+
+/* ---- the rows of a step ---- */
+
+/* Where gradients of earlier steps are added to there is no telling which step to compute again. A
+ * lane without others keeps one batch of each data, for the samples behind it. */
+void mot__suspect_begin(mot_replica *replica, const struct mot__job_shard *job)
+{
+    const struct mot__samples *samples = job->batch->samples;
+
+    replica->held = (struct mot__held){0};
+    if (job->commit && !replica->dirty)
+        replica->held =
+            (struct mot__held){job->batch, job->begin, job->rows, job->before, job->number};
+    if (replica->common->group || !samples->x || samples->dtype != MOT_DTYPE_F32 ||
+        (replica->kept && replica->kept->samples == samples))
+        return;
+    mot_batch_close(replica->kept);
+    mot__batch_hold(job->batch);
+    replica->kept = job->batch;
+}
+
+void mot__suspect_end(mot_replica *replica)
+{
+    replica->held.batch = NULL;
+}
+
+/* The first row of [begin, begin + rows) whose input or target is not finite; rows: none. */
+static mot_status find_row(const mot_batch *batch, size_t begin, size_t rows, size_t *out)
+{
+    const struct mot__samples *samples = batch->samples;
+    const bool x = samples->dtype == MOT_DTYPE_F32, y = samples->target_width > 0;
+    float *row;
+
+    *out = rows;
+    if (!x && !y)
+        return MOT_OK;
+    row = calloc(samples->width + samples->target_width, sizeof *row);
+    if (!row)
+        return mot__fail(MOT_NO_MEMORY, "a row of %zu floats", samples->width);
+    for (*out = 0; *out < rows; ++*out) {
+        mot__batch_copy(batch, begin + *out, 1, x ? row : NULL, y ? row + samples->width : NULL);
+        if (mot__odd_any(row, samples->width + samples->target_width))
+            break;
+    }
+    free(row);
+    return MOT_OK;
+}
+
+/* ---- computing again ---- */
+
+struct claim { /* what each lane brings */
+    float bad_rows;
+    size_t begin, rows;
+    size_t rank;
+    char device[32];
+};
+
+struct answer {     /* what the lane found that looked */
+    bool again;     /* its numbers are not finite either */
+    bool overflow;  /* finite, but too large to be added up */
+    size_t row;     /* of the claim, with an input that is not finite; its rows: none */
+    char layer[64]; /* the first whose output is not finite; "" */
+};
+
+static mot_status compute_rows(mot_replica *replica, size_t begin, size_t rows, char *layer,
+                               size_t bytes)
+{
+    const struct mot__held *held = &replica->held;
+    mot_status status = MOT_OK;
+
+    MOT_TRY(mot__replica_load(replica, held->batch, begin, rows, held->number));
+    replica->step.first_row += held->before;
+    if (!layer[0])
+        MOT_TRY(mot__plan_odd(replica->train, &replica->step, mot__replica_needs, replica, layer,
+                              bytes));
+    else
+        MOT_TRY(mot__replica_forward(replica));
+    MOT_TRY(mot__replica_backward(replica, 1, false, false));
+done:
+    return status;
+}
+
+/* The claim's rows on this lane, in as many parts as its plan needs. */
+static mot_status compute_again(mot_replica *replica, const struct claim *claim,
+                                const struct mot__finding *finding, struct answer *answer)
+{
+    const size_t floats = table_of(replica)->floats;
+    float *all = calloc(floats + MOT__RECORD_FLOATS, sizeof *all);
+    mot_status status = MOT_OK;
+    size_t done, rows;
+
+    if (!all)
+        return mot__fail(MOT_NO_MEMORY, "%zu gradients", floats);
+    replica->dirty = false;
+    for (done = 0; done < claim->rows; done += rows) {
+        rows = mot__replica_micro(replica, true, claim->rows - done);
+        MOT_TRY(
+            compute_rows(replica, claim->begin + done, rows, answer->layer, sizeof answer->layer));
+    }
+    MOT_TRY(mot__flat_read(replica->gradients, 0, all, floats + MOT__RECORD_FLOATS));
+    answer->again = all[floats + MOT__RECORD_BAD] != 0 || mot__odd_any(all, floats);
+    answer->overflow = !answer->again && finding->odd.found && !finding->odd.nan &&
+                       finding->odd.index < floats &&
+                       fabsf(all[finding->odd.index]) > HUGE_GRADIENT;
+    MOT_TRY(find_row(replica->held.batch, claim->begin, claim->rows, &answer->row));
+    MOT_TRY(mot__flat_write(replica->gradients, floats, finding->record, MOT__RECORD_FLOATS));
+done:
+    free(all);
+    return status;
+}
+
+/* ---- the sentence ---- */
+
+static void add_text(struct mot_note *note, const char *format, ...) MOT__PRINTF(2, 3);
+
+static void add_text(struct mot_note *note, const char *format, ...)
+{
+    const size_t used = strlen(note->text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(note->text + used, sizeof note->text - used, format, args);
+    va_end(args);
+}
+
+static void name_parameter(const mot_replica *replica, size_t index, struct mot_note *note)
+{
+    const struct mot__parameters *table = table_of(replica);
+    size_t p;
+
+    for (p = 0; p < table->count; p++)
+        if (index >= table->row[p].offset && index < table->row[p].offset + table->row[p].count)
+            snprintf(note->parameter, sizeof note->parameter, "%s", table->row[p].name);
+}
+
+static void say_what(struct mot_note *note, double rows, const char *kind)
+{
+    add_text(note, "step %llu: ", (unsigned long long)note->step);
+    if (rows > 0)
+        add_text(note, "the loss of %g row%s on device %s is not finite", rows, rows > 1 ? "s" : "",
+                 note->device);
+    else if (note->parameter[0])
+        add_text(note, "gradient of %s on device %s is not finite (%s)", note->parameter,
+                 note->device, kind);
+    else
+        add_text(note, "the norm of the gradient is not finite");
+}
+
+static void say_why(const mot_replica *replica, const struct claim *suspect,
+                    const struct claim *witness, const struct answer *answer, const char *kind,
+                    struct mot_note *note)
+{
+    const struct mot__held *held = &replica->held;
+
+    if (answer->row < suspect->rows)
+        add_text(note, "; row %zu of the batch (sample %llu) has an input that is not finite",
+                 suspect->begin + answer->row,
+                 (unsigned long long)held->batch->index[suspect->begin + answer->row]);
+    else if (answer->again && answer->layer[0])
+        add_text(note, "; %s is the first layer with such an output", answer->layer);
+    if (witness == suspect)
+        return;
+    if (answer->again)
+        add_text(note, "; the data or the learning rate: device %s reproduces it", witness->device);
+    else if (answer->overflow)
+        add_text(note, "; the devices' gradients are too large to add up: the learning rate");
+    else
+        add_text(note, "; device %s computed %s where device %s did not: suspect the device",
+                 suspect->device, kind, witness->device);
+}
+
+static void tell(mot_replica *replica, const struct mot_note *note)
+{
+    snprintf(replica->trouble, sizeof replica->trouble, "%s", note->text);
+    if (replica->seat > 0)
+        return;
+    mot__notes_add(replica->common->notes, note);
+    if (replica->common->config.on_nan == MOT_ON_NAN_STOP)
+        atomic_store(replica->common->halted, true);
+}
+
+/* ---- looking ---- */
+
+static mot_status gather(mot_replica *replica, const struct mot__finding *finding,
+                         struct claim *claim)
+{
+    mot__group *group = replica->common->group;
+    struct claim *own = &claim[replica->seat];
+    mot_status status = MOT_OK;
+    size_t i;
+
+    *own = (struct claim){finding->own_rows, replica->held.begin, replica->held.rows, replica->rank,
+                          ""};
+    snprintf(own->device, sizeof own->device, "%s", mot__lane_label(replica->lane));
+    for (i = 0; i < mot__group_lanes(group) && status == MOT_OK; i++)
+        status = mot__group_broadcast(group, replica->seat, i, &claim[i], sizeof claim[i]);
+    return status;
+}
+
+static mot_status look(mot_replica *replica, const struct mot__finding *finding,
+                       struct claim *claim)
+{
+    const size_t lanes = mot__group_lanes(replica->common->group);
+    const char *kind = finding->odd.found && !finding->odd.nan ? "infinity" : "NaN";
+    struct mot_note note = {.kind = MOT_NOTE_NUMBER, .step = replica->step.number};
+    struct answer answer = {.again = false};
+    mot_status status = MOT_OK;
+    size_t suspect = 0, witness;
+
+    MOT_TRY(gather(replica, finding, claim));
+    while (suspect < lanes && !(claim[suspect].bad_rows > 0))
+        suspect++;
+    if (suspect == lanes)
+        suspect = finding->odd.found ? finding->odd.lane : 0;
+    witness = (suspect + 1) % lanes;
+    note.replica = (ptrdiff_t)claim[suspect].rank;
+    snprintf(note.device, sizeof note.device, "%s", claim[suspect].device);
+    if (finding->odd.found)
+        name_parameter(replica, finding->odd.index, &note);
+    say_what(&note, (double)claim[suspect].bad_rows, kind);
+    if (replica->held.batch) {
+        if (replica->seat == witness)
+            MOT_TRY(compute_again(replica, &claim[suspect], finding, &answer));
+        MOT_TRY(mot__group_broadcast(replica->common->group, replica->seat, witness, &answer,
+                                     sizeof answer));
+        say_why(replica, &claim[suspect], &claim[witness], &answer, kind, &note);
+    }
+    tell(replica, &note);
+done:
+    return status;
+}
+
+mot_status mot__suspect_look(mot_replica *replica, const struct mot__finding *finding)
+{
+    mot__group *group = replica->common->group;
+    bool looked = replica->looked;
+    struct claim *claim;
+    mot_status status;
+
+    /* A lane that was away for a while may think otherwise than the rest. */
+    status = mot__group_broadcast(group, replica->seat, 0, &looked, sizeof looked);
+    if (status != MOT_OK || looked)
+        return status;
+    claim = calloc(mot__group_lanes(group), sizeof *claim);
+    if (!claim)
+        return mot__fail(MOT_NO_MEMORY, "%zu claims", replica->common->replicas);
+    replica->looked = true;
+    status = look(replica, finding, claim);
+    free(claim);
+    return status;
+}
+
+/* ---- told by the device ---- */
+
+static uint32_t word(const float verdict[MOT__VERDICT_FLOATS], enum mot__verdict at)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &verdict[at], sizeof bits);
+    return bits;
+}
+
+/* The first sample, of all there are in memory, that is not finite. */
+static void blame_sample(const mot_replica *replica, struct mot_note *note)
+{
+    const struct mot__samples *samples = replica->kept ? replica->kept->samples : NULL;
+    size_t i;
+
+    for (i = 0; samples && i < samples->count; i++)
+        if (mot__odd_any((const float *)samples->x + i * samples->width, samples->width)) {
+            add_text(note, "; sample %zu has an input that is not finite", i);
+            return;
+        }
+}
+
+mot_status mot__suspect_read(mot_replica *replica, const float verdict[MOT__VERDICT_FLOATS])
+{
+    const uint64_t begun = replica->read_at;
+    const uint32_t last = word(verdict, MOT__VERDICT_ODD_LAST);
+    const char *kind = word(verdict, MOT__VERDICT_ODD_KIND) & 2 ? "NaN" : "infinity";
+    struct mot_note note = {.kind = MOT_NOTE_NUMBER, .replica = (ptrdiff_t)replica->rank};
+    const bool told = replica->looked;
+
+    replica->read_at = replica->steps > 0 ? replica->step.number + 1 : 0;
+    replica->looked = false;
+    if (told || !(verdict[MOT__VERDICT_BAD_AT] > 0))
+        return MOT_OK;
+    note.step = begun + (uint64_t)verdict[MOT__VERDICT_BAD_AT] - 1;
+    snprintf(note.device, sizeof note.device, "%s", mot__lane_label(replica->lane));
+    if (last > 0)
+        name_parameter(replica, last - 1, &note);
+    say_what(&note, (double)verdict[MOT__VERDICT_BAD_ROWS], kind);
+    blame_sample(replica, &note);
+    tell(replica, &note);
+    return MOT_OK;
+}
