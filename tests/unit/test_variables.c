@@ -129,7 +129,7 @@ static size_t compare(const struct mot_optimizer *optimizer, size_t lanes,
                       const struct trouble *trouble)
 {
     struct plain *plain = test_alloc(1, sizeof *plain);
-    struct mot__variables_config config = {NULL, *optimizer, FLOATS};
+    struct mot__variables_config config = {NULL, *optimizer, FLOATS, false};
     struct worker worker[LANES_MAX];
     mot__variables *variables = NULL;
     size_t refused = 0;
@@ -198,7 +198,7 @@ static void a_refused_step_leaves_everything(void **state)
 static void values_may_be_written_between_steps(void **state)
 {
     const struct mot_optimizer optimizer = mot_optimizer_default(MOT_RULE_SGD);
-    struct mot__variables_config config = {NULL, optimizer, 32};
+    struct mot__variables_config config = {NULL, optimizer, 32, false};
     const float start[32] = {1}, value[2] = {5, 6};
     mot__variables *variables = NULL;
     const float *now;
