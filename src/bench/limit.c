@@ -30,6 +30,16 @@ static void add(struct table *t, struct mot_cure cure)
         t->cure[t->count++] = cure;
 }
 
+/* Replicas that take part. */
+static size_t present(const struct mot_reckoning *r)
+{
+    size_t i, count = 0;
+
+    for (i = 0; i < r->replicas; i++)
+        count += !mot__absent(r, i);
+    return count;
+}
+
 static unsigned percent(double share)
 {
     return (unsigned)(100 * share + 0.5);
@@ -62,7 +72,7 @@ static void name_devices(const struct mot_reckoning *r, size_t without, size_t o
 
     used += (size_t)snprintf(out, bytes, "--devices ");
     for (i = 0; i < r->replicas; i++)
-        if ((only == MOT__ALL ? i != without : i == only) && used < bytes)
+        if (!mot__absent(r, i) && (only == MOT__ALL ? i != without : i == only) && used < bytes)
             used += (size_t)snprintf(out + used, bytes - used, "%s%s",
                                      used > sizeof "--devices " - 1 ? "," : "", r->label[i]);
 }
@@ -133,7 +143,7 @@ static void judge_device(struct table *t)
 
     for (i = 0; i < r->replicas; i++)
         cure.share = fmax(cure.share, r->part[i].others - r->part[t->slow].others);
-    if (r->replicas < 2 || cure.share < 2 * WORTH || r->share[t->slow] == 0)
+    if (present(r) < 2 || cure.share < 2 * WORTH || r->share[t->slow] == 0)
         return;
     cure.gain = r->shares_auto ? 1 : mot__gain(r, &by_speed);
     snprintf(cure.cure, sizeof cure.cure, "--shares auto");
@@ -160,7 +170,7 @@ static void judge_many(struct table *t)
     char one[32], all[32], gain[32], batch_gain[32];
     size_t i;
 
-    for (i = 0; i < r->replicas && r->replicas > 1; i++) {
+    for (i = 0; i < r->replicas && present(r) > 1; i++) {
         plan.only = i;
         if (mot__gain(r, &plan) > cure.gain)
             cure.gain = mot__gain(r, &plan), cure.replica = i;
@@ -177,7 +187,7 @@ static void judge_many(struct table *t)
     snprintf(cure.sentence, sizeof cure.sentence,
              "batch %zu is too small for %zu devices (1: %s reckoned, %zu: %s measured); %s would "
              "give about %s x, --batch %zu about %s x",
-             r->batch, r->replicas, speed(cure.gain * r->samples_per_s, one), r->replicas,
+             r->batch, present(r), speed(cure.gain * r->samples_per_s, one), present(r),
              speed(r->samples_per_s, all), cure.cure, tenths(cure.gain, gain),
              plan.times * r->batch, tenths(mot__gain(r, &plan), batch_gain));
     add(t, cure);
@@ -240,13 +250,13 @@ static void judge_host(struct table *t)
 
     snprintf(what, sizeof what, "host memory: gradients are added %u %% of the time, %s",
              percent(share),
-             rate_text(2 * bytes * (double)r->replicas, share * t->step_s, r->host_gbps, rate));
+             rate_text(2 * bytes * (double)present(r), share * t->step_s, r->host_gbps, rate));
     judge_traffic(t, MOT_LIMIT_HOST, share, what);
 }
 
 static void judge_waiting(struct table *t)
 {
-    const double share = t->r->replicas > 1 ? mot__meeting(t->r) : 0;
+    const double share = present(t->r) > 1 ? mot__meeting(t->r) : 0;
     char what[192];
 
     snprintf(what, sizeof what,

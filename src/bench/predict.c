@@ -21,12 +21,20 @@ static double idle_of(const struct mot_breakdown *b)
     return b->others + b->input;
 }
 
+/* Left out of the run: it neither computes nor updates. */
+bool mot__absent(const struct mot_reckoning *r, size_t i)
+{
+    return r->share[i] == 0 && r->part[i].update <= 0;
+}
+
 size_t mot__slowest(const struct mot_reckoning *r)
 {
     size_t i, slow = 0;
 
-    for (i = 1; i < r->replicas; i++)
-        if (idle_of(&r->part[i]) < idle_of(&r->part[slow]))
+    while (slow + 1 < r->replicas && mot__absent(r, slow))
+        slow++;
+    for (i = slow + 1; i < r->replicas; i++)
+        if (!mot__absent(r, i) && idle_of(&r->part[i]) < idle_of(&r->part[slow]))
             slow = i;
     return slow;
 }
@@ -37,7 +45,7 @@ double mot__meeting(const struct mot_reckoning *r)
     size_t i;
 
     for (i = 0; i < r->replicas; i++)
-        least = fmin(least, r->part[i].others);
+        least = mot__absent(r, i) ? least : fmin(least, r->part[i].others);
     return least;
 }
 
@@ -53,9 +61,10 @@ static struct parts parts_of(const struct mot_reckoning *r, size_t i)
                           .traffic = b->staging + b->reduce + mot__meeting(r)};
 }
 
-static bool takes_part(const struct mot__change *change, size_t i)
+static bool takes_part(const struct mot_reckoning *r, const struct mot__change *change, size_t i)
 {
-    return change->only == MOT__ALL ? i != change->without : i == change->only;
+    return !mot__absent(r, i) &&
+           (change->only == MOT__ALL ? i != change->without : i == change->only);
 }
 
 static size_t count_of(const struct mot_reckoning *r, const struct mot__change *change)
@@ -63,7 +72,7 @@ static size_t count_of(const struct mot_reckoning *r, const struct mot__change *
     size_t i, count = 0;
 
     for (i = 0; i < r->replicas; i++)
-        count += takes_part(change, i);
+        count += takes_part(r, change, i);
     return count;
 }
 
@@ -88,7 +97,7 @@ static double balanced_step(const struct mot_reckoning *r, const struct mot__cha
             const struct parts p = parts_of(r, i);
             const double fixed = fixed_of(&p, change, alone);
 
-            if (!takes_part(change, i))
+            if (!takes_part(r, change, i))
                 continue;
             most = fmax(most, fixed);
             if (fixed < before && isfinite(p.row) && p.row > 0)
@@ -120,13 +129,13 @@ static double split_step(const struct mot_reckoning *r, const struct mot__change
     size_t i;
 
     for (i = 0; i < r->replicas; i++)
-        given += takes_part(change, i) ? weight_of(r, i) : 0;
+        given += takes_part(r, change, i) ? weight_of(r, i) : 0;
     if (given <= 0)
         return INFINITY;
     for (i = 0; i < r->replicas; i++) {
         const struct parts p = parts_of(r, i);
 
-        if (!takes_part(change, i))
+        if (!takes_part(r, change, i))
             continue;
         rows = (double)(change->times * r->batch) * weight_of(r, i) / given;
         most = fmax(most, fixed_of(&p, change, alone) + (rows > 0 ? rows * p.row : 0));

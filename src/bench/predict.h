@@ -14,6 +14,7 @@ struct mot__change { /* what would be changed; {1, 1, false, MOT__ALL, MOT__ALL}
     size_t only;     /* this replica alone; MOT__ALL: all */
 };
 
+bool mot__absent(const struct mot_reckoning *r, size_t replica); /* left out of the run */
 /* The replica that is idle least: the others wait for it. */
 size_t mot__slowest(const struct mot_reckoning *r);
 /* Parts of a step: that even the last to come waits for the others; that late data costs. */

@@ -187,6 +187,7 @@ static mot_status reduce_row(struct bench *bench, size_t bytes, bool ring)
     put_number(&bench->json, "gbps", r.gbps);
     put_number(&bench->json, "bus_gbps", r.bus_gbps);
     put_number(&bench->json, "bound_s", r.bound_s);
+    put_number(&bench->json, "of_bound", r.seconds / r.bound_s);
     put_text(&bench->json, "bound", bound_name[r.bound]);
     put_number(&bench->json, "up_gbps", r.up_gbps);
     put_number(&bench->json, "down_gbps", r.down_gbps);
@@ -205,6 +206,8 @@ static mot_status reduce_row(struct bench *bench, size_t bytes, bool ring)
 
 static int bench_allreduce(struct bench *bench)
 {
+    const size_t first = bench->options->bytes ? bench->options->bytes : 1024;
+    const size_t last = bench->options->bytes ? bench->options->bytes : (size_t)256 << 20;
     mot_status status = open_fleet(bench, NULL, &bench->session.fleet);
     size_t bytes;
 
@@ -218,7 +221,7 @@ static int bench_allreduce(struct bench *bench)
                "T/T*", "what binds");
     put_count(&bench->json, "devices", mot_fleet_count(bench->session.fleet));
     put_array(&bench->json, "rows");
-    for (bytes = 1024; status == MOT_OK && bytes <= (size_t)256 << 20; bytes *= 4) {
+    for (bytes = first; status == MOT_OK && bytes <= last; bytes *= 4) {
         status = reduce_row(bench, bytes, false);
         if (status == MOT_OK)
             status = reduce_row(bench, bytes, true);
@@ -438,10 +441,12 @@ static mot_status scale_row(struct bench *bench, const char *devices, size_t cou
         *one = speed;
     put_object(&bench->json, NULL);
     put_text(&bench->json, "devices", devices);
+    put_count(&bench->json, "count", count);
     put_number(&bench->json, "even", even);
     put_number(&bench->json, "by_speed", speed);
     put_number(&bench->json, "ceiling", ceiling);
     put_number(&bench->json, "speed_up", speed / *one);
+    put_number(&bench->json, "efficiency", speed / *one / (double)count);
     put_number(&bench->json, "of_ceiling", speed / ceiling);
     put_end(&bench->json);
     if (people(bench))

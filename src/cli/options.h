@@ -9,7 +9,7 @@
 
 struct options { /* what the command line said; texts are argv's or the table's */
     const char *net, *data, *devices, *shares, *memory, *out, *weights, *report;
-    size_t epochs, batch, accumulate, count;
+    size_t epochs, batch, accumulate, count, bytes;
     double lr, seconds;
     uint64_t seed;
     size_t optimizer, strategy, loss; /* place among the choices of the option */

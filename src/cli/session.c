@@ -59,7 +59,7 @@ static mot_status try_net(const char *text)
     return status == MOT_BAD_SHAPE ? MOT_OK : status;
 }
 
-static struct mot_trainer_config trainer_config(const struct options *options)
+struct mot_trainer_config session_trainer_config(const struct options *options)
 {
     static const struct { /* in the order of --optimizer's choices */
         enum mot_rule rule;
@@ -90,7 +90,7 @@ int session_open(const struct options *options, bool train, struct session *out)
 {
     const struct session empty = {0};
     struct mot_fleet_config fleet = session_fleet_config(options);
-    const struct mot_trainer_config config = trainer_config(options);
+    const struct mot_trainer_config config = session_trainer_config(options);
     const struct dataset_wish wish = {options->data, options->offline, train,
                                       options->quiet || options->json};
     mot_status status;

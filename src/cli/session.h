@@ -19,8 +19,9 @@ void session_close(struct session *session);
 
 /* The network of that text behind an input of the data's shape; close *out either way. */
 mot_status session_open_net(const char *text, struct mot_shape shape, mot_model **out);
-/* The fleet's configuration that the options ask for. */
+/* The configurations that the options ask for. */
 struct mot_fleet_config session_fleet_config(const struct options *options);
+struct mot_trainer_config session_trainer_config(const struct options *options);
 /* Does options->net, a preset written out, end in softmax? Its outputs are probabilities then. */
 bool session_ends_in_softmax(const struct options *options);
 

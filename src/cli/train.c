@@ -218,7 +218,7 @@ static int fit(struct session *session, struct run *run)
         if (saved != MOT_OK)
             return fail_library(saved);
     }
-    why_measure(&run->why, session->fleet);
+    why_measure(&run->why, options, session);
     tell_result(run, status == MOT_STOPPED);
     return status == MOT_STOPPED ? EXIT_INTERRUPTED : EXIT_FINE;
 }

@@ -1,6 +1,9 @@
 /* why.c - the breakdown of an epoch, and the cures the library reckons from it. */
 #include "cli/why.h"
 
+#include "cli/try.h"
+
+#include <math.h>
 #include <stdlib.h>
 
 #define BYTES_MOST ((size_t)64 << 20) /* of an all-reduce that is tried for its rates */
@@ -10,6 +13,8 @@ void why_open(struct why *why, mot_trainer *trainer, bool shares_auto)
 {
     why->trainer = trainer;
     why->shares_auto = shares_auto;
+    for (size_t i = 0; i < MOT_CURES; i++)
+        why->tried[i] = NAN;
     why->replicas = mot_trainer_replicas(trainer);
     why->part = calloc(why->replicas, sizeof *why->part);
     why->before = calloc(why->replicas, sizeof *why->before);
@@ -54,7 +59,7 @@ void why_end(struct why *why, const struct mot_event *event)
     why->count = mot_bench_limit(&why->reckoning, why->cure);
 }
 
-void why_measure(struct why *why, mot_fleet *fleet)
+static void measure_rates(struct why *why, mot_fleet *fleet)
 {
     const size_t bytes = why->reckoning.parameters * sizeof(float);
     struct mot_bench_reduce reduce;
@@ -71,6 +76,24 @@ void why_measure(struct why *why, mot_fleet *fleet)
     why->reckoning.down_gbps = reduce.down_gbps;
     why->reckoning.host_gbps = reduce.host_gbps;
     why->count = mot_bench_limit(&why->reckoning, why->cure);
+}
+
+void why_measure(struct why *why, const struct options *options, const struct session *session)
+{
+    double now = NAN;
+    size_t i;
+
+    measure_rates(why, session->fleet);
+    if (!options->why)
+        return;
+    for (i = 0; i < why->count; i++) {
+        const char *cure = why->cure[i].cure;
+
+        if (isnan(now))
+            now = try_cure(options, session, NULL);
+        if (cure[0])
+            why->tried[i] = try_cure(options, session, cure) / now;
+    }
 }
 
 void why_json(const struct why *why, struct json *json)
@@ -92,6 +115,7 @@ void why_json(const struct why *why, struct json *json)
         put_text(json, "device", why->label[cure->replica]);
         put_text(json, "cure", cure->cure[0] ? cure->cure : NULL);
         put_number(json, "gain", cure->gain);
+        put_number(json, "tried", why->tried[i]);
         put_number(json, "share", cure->share);
         put_text(json, "sentence", cure->sentence);
         put_end(json);
@@ -115,16 +139,24 @@ static void print_parts(const struct why *why, FILE *out)
     }
 }
 
+static void print_cure(const struct why *why, size_t i, const char *before, FILE *out)
+{
+    fprintf(out, "%s: %s", before, why->cure[i].sentence);
+    if (isfinite(why->tried[i]))
+        fprintf(out, "; %s, tried, gave %.1f x", why->cure[i].cure, why->tried[i]);
+    fprintf(out, "\n");
+}
+
 void why_print(const struct why *why, FILE *out, bool whole)
 {
     size_t i;
 
     if (why->count == 0)
         return;
-    fprintf(out, "what limits the speed: %s\n", why->cure[0].sentence);
+    print_cure(why, 0, "what limits the speed", out);
     if (!whole)
         return;
     print_parts(why, out);
     for (i = 1; i < why->count; i++)
-        fprintf(out, "also: %s\n", why->cure[i].sentence);
+        print_cure(why, i, "also", out);
 }

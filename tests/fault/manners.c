@@ -11,6 +11,9 @@
  *   slow=X       a kernel takes X times its time; each launch is waited for, so it costs a round
  *                trip more
  *   launch_us=N  each kernel takes that long before it begins
+ *   link=X       transfers run at X GB/s; each is waited for
+ *
+ * What slow and link add is in the events' times too.
  *
  * Queues are expected to be in order, each device in contexts of its own. */
 #include "fault/guise.h"
@@ -38,6 +41,46 @@ static void sleep_s(double seconds)
 static cl_int returned(const struct disguised *device, cl_int error)
 {
     sleep_s(1e-6 * ill_will("return_us", device->nth));
+    return error;
+}
+
+/* ---- times ---- */
+
+#define STRETCHED 65536
+
+/* By the event's address; a clash loses the older one, which a test's driver may. */
+static struct {
+    cl_event event;
+    double seconds;
+} stretched[STRETCHED];
+static pthread_mutex_t stretched_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t place_of(cl_event event)
+{
+    return (size_t)event / 64 % STRETCHED;
+}
+
+/* An address comes back for another event: every new one is noted, those of 0 too. */
+static void stretch(const cl_event *event, double seconds)
+{
+    if (!event || !*event)
+        return;
+    pthread_mutex_lock(&stretched_lock);
+    stretched[place_of(*event)].event = *event;
+    stretched[place_of(*event)].seconds = seconds;
+    pthread_mutex_unlock(&stretched_lock);
+}
+
+static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info what, size_t bytes,
+                                         void *value, size_t *bytes_ret)
+{
+    const cl_int error = under.clGetEventProfilingInfo(event, what, bytes, value, bytes_ret);
+
+    pthread_mutex_lock(&stretched_lock);
+    if (!error && value && what == CL_PROFILING_COMMAND_END &&
+        stretched[place_of(event)].event == event)
+        *(cl_ulong *)value += (cl_ulong)(1e9 * stretched[place_of(event)].seconds);
+    pthread_mutex_unlock(&stretched_lock);
     return error;
 }
 
@@ -124,15 +167,39 @@ static cl_bool blocks(cl_command_queue queue, cl_bool blocking)
     return blocking || ill_will("blocks", guise_of_queue(queue)->nth) > 0;
 }
 
+/* The caller's, where it asked for one. */
+static void give_event(cl_event own, cl_event *event)
+{
+    if (event)
+        *event = own;
+    else if (own)
+        under.clReleaseEvent(own);
+}
+
+/* Wait for the transfer, then for what it would take on the slow link. */
+static void crawl(cl_command_queue queue, cl_event *event, size_t bytes)
+{
+    const double gbps = ill_will("link", guise_of_queue(queue)->nth);
+    const double seconds = gbps > 0 ? 1e-9 * (double)bytes / gbps : 0;
+
+    if (seconds > 0 && *event && under.clWaitForEvents(1, event) == CL_SUCCESS)
+        sleep_s(seconds);
+    stretch(event, seconds);
+}
+
 static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem mem, cl_bool blocking,
                                        size_t offset, size_t bytes, const void *host, cl_uint count,
                                        const cl_event *list, cl_event *event)
 {
     struct waits waits = waits_open(queue, blocking, count, list);
+    cl_event own = NULL;
+    const cl_int error = under.clEnqueueWriteBuffer(queue, mem, blocks(queue, blocking), offset,
+                                                    bytes, host, WAIT_LIST(waits), &own);
 
-    return waits_close(queue, &waits,
-                       under.clEnqueueWriteBuffer(queue, mem, blocks(queue, blocking), offset,
-                                                  bytes, host, WAIT_LIST(waits), event));
+    if (!error)
+        crawl(queue, &own, bytes);
+    give_event(error ? NULL : own, event);
+    return waits_close(queue, &waits, error);
 }
 
 static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem mem, cl_bool blocking,
@@ -140,10 +207,14 @@ static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem mem, cl_boo
                                       const cl_event *list, cl_event *event)
 {
     struct waits waits = waits_open(queue, blocking, count, list);
+    cl_event own = NULL;
+    const cl_int error = under.clEnqueueReadBuffer(queue, mem, blocks(queue, blocking), offset,
+                                                   bytes, host, WAIT_LIST(waits), &own);
 
-    return waits_close(queue, &waits,
-                       under.clEnqueueReadBuffer(queue, mem, blocks(queue, blocking), offset, bytes,
-                                                 host, WAIT_LIST(waits), event));
+    if (!error)
+        crawl(queue, &own, bytes);
+    give_event(error ? NULL : own, event);
+    return waits_close(queue, &waits, error);
 }
 
 /* ---- memory that is copied behind USE_HOST_PTR ---- */
@@ -220,6 +291,8 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem mem, cl_bool 
         host = under.clEnqueueMapBuffer(queue, mem, blocking, flags, offset, bytes,
                                         WAIT_LIST(waits), event, &error);
     }
+    if (!error)
+        stretch(event, 0);
     waits_close(queue, &waits, error);
     if (error_ret)
         *error_ret = error;
@@ -240,6 +313,8 @@ static cl_int CL_API_CALL unmap_buffer(cl_command_queue queue, cl_mem mem, void 
                                            row.bytes, row.host, WAIT_LIST(waits), event);
     else
         error = under.clEnqueueMarkerWithWaitList(queue, WAIT_LIST(waits), event);
+    if (!error)
+        stretch(event, 0);
     return waits_close(queue, &waits, error);
 }
 
@@ -281,20 +356,23 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
 /* ---- a slow device ---- */
 
 /* The debt of sleep is paid in pieces that a timer can keep. */
-static void pay(cl_event event, double times)
+static double pay(cl_event event, double times)
 {
     static _Thread_local double debt_s; /* a device has one thread that launches */
     cl_ulong begin = 0, end = 0;
+    double paid;
 
     if (under.clWaitForEvents(1, &event) != CL_SUCCESS)
-        return;
+        return 0;
     under.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
     under.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     debt_s += end > begin ? (times - 1) * 1e-9 * (double)(end - begin) : 0;
     if (debt_s < 100e-6)
-        return;
-    sleep_s(debt_s);
+        return 0;
+    paid = debt_s;
+    sleep_s(paid);
     debt_s = 0;
+    return paid;
 }
 
 static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
@@ -308,12 +386,11 @@ static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kerne
     cl_int error;
 
     sleep_s(1e-6 * ill_will("launch_us", device->nth));
-    error = under.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, list,
-                                         times > 1 && !event ? &own : event);
-    if (!error && times > 1)
-        pay(event ? *event : own, times);
-    if (own)
-        under.clReleaseEvent(own);
+    error =
+        under.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, list, &own);
+    if (!error)
+        stretch(&own, times > 1 ? pay(own, times) : 0);
+    give_event(error ? NULL : own, event);
     return returned(device, error);
 }
 
@@ -368,6 +445,7 @@ static cl_program CL_API_CALL create_program(cl_context context, cl_uint count, 
 void manners_hook(cl_icd_dispatch *table)
 {
     under = *table;
+    table->clGetEventProfilingInfo = profiling_info;
     table->clEnqueueWriteBuffer = write_buffer;
     table->clEnqueueReadBuffer = read_buffer;
     table->clEnqueueMapBuffer = map_buffer;

@@ -361,6 +361,30 @@ static void roots_and_quotients_are_one_unit_off(void **state)
     build();
 }
 
+static void a_slow_link_takes_its_time_and_says_so(void **state)
+{
+    float data[N] = {0};
+    cl_mem a = buffer(sizeof data);
+    cl_ulong begin, end;
+    const double wanted = (double)sizeof data * 1e-9 / 1e-5; /* at 10 KB/s */
+    cl_event event;
+    double start;
+
+    (void)state;
+    manners("link=0.00001");
+    start = now();
+    assert_int_equal(
+        clEnqueueReadBuffer(cl.queue, a, CL_FALSE, 0, sizeof data, data, 0, NULL, &event), 0);
+    assert_int_equal(clFinish(cl.queue), 0);
+    assert_true(now() - start >= wanted);
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    assert_true(1e-9 * (double)(end - begin) >= wanted);
+    clReleaseEvent(event);
+    manners("");
+    clReleaseMemObject(a);
+}
+
 static void a_slow_device_takes_as_many_times_as_it_says(void **state)
 {
     const size_t items = N, local = 8;
@@ -382,8 +406,8 @@ static void a_slow_device_takes_as_many_times_as_it_says(void **state)
     start = now() - start;
     clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
     clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-    assert_true(end - begin > 100000); /* enough work to be told apart */
-    assert_true(start >= 3.9e-9 * (double)(end - begin));
+    assert_true(end - begin > 400000); /* the event has the slow time, and it was spent */
+    assert_true(start >= 0.97e-9 * (double)(end - begin));
     clReleaseEvent(event);
     manners("launch_us=30000");
     start = now();
@@ -409,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_target_is_written_late),
         cmocka_unit_test(shared_memory_is_seen_only_through_map_and_unmap),
         cmocka_unit_test(roots_and_quotients_are_one_unit_off),
+        cmocka_unit_test(a_slow_link_takes_its_time_and_says_so),
         cmocka_unit_test(a_slow_device_takes_as_many_times_as_it_says),
     };
 

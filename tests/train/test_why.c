@@ -1,6 +1,6 @@
 /* test_why.c - each cause brought about for real, and the sentence that must name it: a source that
- * sleeps, a batch of one row; and behind the layer, where $MOTLEY_TEST_SLOW is set, a slow device.
- */
+ * sleeps, a batch of one row; and behind the layer, where $MOTLEY_TEST_LAYER says which, a slow
+ * device, or links so slow that one device would do better alone. */
 #include "support/train.h"
 
 #include <motley/bench.h>
@@ -169,16 +169,61 @@ static void a_slow_device_is_named(void **state)
     mot_fleet_close(fleet);
 }
 
+static const struct mot_cure *cure_of(const struct measured *seen, enum mot_limit_kind kind)
+{
+    size_t i;
+
+    for (i = 0; i < seen->cures; i++)
+        if (seen->cure[i].kind == kind)
+            return &seen->cure[i];
+    fail_msg("not told; first is: %s", seen->cure[0].sentence);
+    return seen->cure;
+}
+
+/* Gradients of 1 MB travel for a tenth of a second: both links are slow, and one device alone,
+ * which sends none, would be faster. */
+static void a_slow_link_is_named(void **state)
+{
+    mot_fleet *fleet = open_fleet("0,1");
+    struct train_set set = train_set_make(256, 256, 10, 3);
+    mot_data *data = train_data(&set, false, 16);
+    const struct mot_cure *link;
+    struct measured seen;
+    size_t i, alone = 0;
+
+    (void)state;
+    run_steps(fleet, "dense 512 relu, dense 256 relu, dense 10", 256, data, 16, 20, &seen);
+    link = cure_of(&seen, MOT_LIMIT_LINK);
+    assert_non_null(strstr(link->sentence, "the link of device "));
+    assert_non_null(strstr(link->sentence, " GB/s; --accumulate 4 would give about "));
+    assert_true(link->share > 0.3);
+    assert_true(link->gain > 1.2);
+    for (i = 0; i < seen.cures; i++)
+        if (strncmp(seen.cure[i].cure, "--devices ", 10) == 0 && seen.cure[i].gain > 1.2)
+            alone++;
+    assert_int_equal(alone, 1);
+    mot_data_close(data);
+    train_set_clear(&set);
+    mot_fleet_close(fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_slow_source_is_named),
         cmocka_unit_test(a_tiny_batch_is_named),
     };
-    const struct CMUnitTest behind_the_layer[] = {
+    const struct CMUnitTest slow[] = {
         cmocka_unit_test(a_slow_device_is_named),
     };
+    const struct CMUnitTest link[] = {
+        cmocka_unit_test(a_slow_link_is_named),
+    };
+    const char *layer = getenv("MOTLEY_TEST_LAYER");
 
-    return getenv("MOTLEY_TEST_SLOW") ? cmocka_run_group_tests(behind_the_layer, NULL, NULL)
-                                      : cmocka_run_group_tests(plain, NULL, NULL);
+    if (layer && strcmp(layer, "slow") == 0)
+        return cmocka_run_group_tests(slow, NULL, NULL);
+    if (layer && strcmp(layer, "link") == 0)
+        return cmocka_run_group_tests(link, NULL, NULL);
+    return cmocka_run_group_tests(plain, NULL, NULL);
 }

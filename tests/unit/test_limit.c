@@ -203,6 +203,24 @@ static void devices_that_only_slow_each_other_are_told(void **state)
                "batch 128 is too small for 2 devices (1: 213k/s reckoned, 2: 128k/s measured)"));
 }
 
+/* The run itself left device 0 out: its idleness is nobody's fault. */
+static void a_device_left_out_is_not_reckoned(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.waiting = 1}, {.forward = 0.3, .backward = 0.6, .update = 0.05, .waiting = 0.05}};
+    static const size_t share[] = {0, 128};
+    struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+
+    (void)state;
+    r.share = share;
+    assert_true(mot_bench_limit(&r, cure) >= 1);
+    for (size_t i = 0; i < mot_bench_limit(&r, cure); i++) {
+        assert_true(cure[i].kind == MOT_LIMIT_BATCH || cure[i].kind == MOT_LIMIT_COMPUTE);
+        assert_true(cure[i].gain < 1.2);
+    }
+}
+
 static void a_busy_device_has_no_cure(void **state)
 {
     const struct mot_breakdown part = {
@@ -228,6 +246,7 @@ int main(void)
         cmocka_unit_test(host_memory_is_told_with_its_rate),
         cmocka_unit_test(waiting_for_each_other_is_told),
         cmocka_unit_test(devices_that_only_slow_each_other_are_told),
+        cmocka_unit_test(a_device_left_out_is_not_reckoned),
         cmocka_unit_test(a_busy_device_has_no_cure),
     };
 
