@@ -9,6 +9,8 @@ if(MOTLEY_HAVE_POCL AND MOTLEY_HAVE_RUSTICL)
     train_again(test_vendors_two test_vendors "${all}"
         "MOTLEY_TEST_DEVICES=name:pthread*,name:llvmpipe*"
         "MOTLEY_TEST_PLATFORMS=2;MOTLEY_TEST_SMALL=1")
+    train_again(test_central_two test_central "${all}"
+        "MOTLEY_TEST_DEVICES=name:pthread*,name:llvmpipe*;MOTLEY_TEST_SMALL=1")
     if(MOTLEY_HAVE_OCLGRIND)
         train_again(test_vendors_three test_vendors "${all};MOTLEY_TEST_DEVICES=0,1,2"
             "MOTLEY_TEST_PLATFORMS=3")
@@ -21,3 +23,9 @@ if(MOTLEY_HAVE_CLBLAST)
         train_again(${program}_clblast ${program} "MOTLEY_GEMM=clblast")
     endforeach()
 endif()
+
+# The same with the variables on the host.
+foreach(program test_mirrored test_gradients test_loop test_fit test_trouble test_repeat
+        test_accumulate)
+    train_again(${program}_central ${program} "MOTLEY_TEST_STRATEGY=central")
+endforeach()

@@ -62,6 +62,7 @@ static mot_status train(const struct session *session, char *told, size_t bytes)
     config.gemm = "tile";   /* CLBlast keeps what it compiled until the process ends */
     config.deadline_s = 40; /* a driver that compiles on a busy machine is no hang */
     how.shares = "even";
+    how.strategy = test_strategy();
     arrays.count = SAMPLES;
     arrays.shape = MOT_SHAPE(WIDTH);
     arrays.x = session->x;

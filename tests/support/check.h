@@ -86,6 +86,14 @@ static inline void check_seen(const char *what, const float *got, size_t n)
 
 /* ---- inputs ---- */
 
+/* With MOTLEY_TEST_STRATEGY=central a test runs once more, with its variables on the host. */
+static inline enum mot_strategy test_strategy(void)
+{
+    const char *strategy = getenv("MOTLEY_TEST_STRATEGY");
+
+    return strategy && strcmp(strategy, "central") == 0 ? MOT_STRATEGY_CENTRAL : MOT_STRATEGY_AUTO;
+}
+
 /* $MOTLEY_TEST_SMALL=1: a simulator runs the tests; leave out what is large. */
 static inline bool test_small(void)
 {

@@ -114,6 +114,7 @@ static inline struct mot_trainer_config train_config(void)
 {
     struct mot_trainer_config config = mot_trainer_config_default();
 
+    config.strategy = test_strategy();
     config.shares = "even";
     config.seed = 5;
     config.optimizer.lr = 0.01;

@@ -40,6 +40,22 @@ static const struct fleet {
     {"0/2", "even"}, {"0/2", "3,1"}, {"0,0", "1,0"}, {"0,0,0", "even"}, {"0/2,0", "2,1,1"},
 };
 
+/* All of them, or $MOTLEY_TEST_DEVICES alone. */
+static size_t fleets_given(struct fleet *out)
+{
+    const char *devices = getenv("MOTLEY_TEST_DEVICES");
+    size_t count = 0;
+
+    if (devices) {
+        out[0] = (struct fleet){devices, "even"};
+        return 1;
+    }
+    for (size_t f = 0; f < sizeof fleets / sizeof *fleets; f++)
+        if (train_can(fleets[f].devices))
+            out[count++] = fleets[f];
+    return count;
+}
+
 struct result {
     float *parameters;
     struct mot_metrics metrics;
@@ -83,8 +99,6 @@ static void compare(const struct fleet *fleet, size_t r, const char *net)
     const struct mot_optimizer optimizer = rule_at(r);
     struct result mirrored, central;
 
-    if (!train_can(fleet->devices))
-        return;
     mirrored = learn(fleet, &optimizer, MOT_STRATEGY_MIRRORED, net);
     central = learn(fleet, &optimizer, MOT_STRATEGY_CENTRAL, net);
     snprintf(check_where(), CHECK_WHERE_BYTES, "%s shares %s rule %zu", fleet->devices,
@@ -97,16 +111,91 @@ static void compare(const struct fleet *fleet, size_t r, const char *net)
 
 static void the_bits_are_those_of_mirrored(void **state)
 {
+    struct fleet fleet[sizeof fleets / sizeof *fleets];
+    const size_t count = fleets_given(fleet);
+
     (void)state;
-    for (size_t f = 0; f < sizeof fleets / sizeof *fleets; f++)
+    for (size_t f = 0; f < count; f++)
         for (size_t r = 0; r < RULES; r++)
-            compare(&fleets[f], r, NET);
+            compare(&fleet[f], r, NET);
+}
+
+/* A million numbers: by copy in buckets, and cut into pieces by the largest allocation. */
+static void so_they_are_in_buckets_and_pieces(void **state)
+{
+    static const char large[] = "input 20, dense 1024 relu, dense 1024 relu, dense 5";
+    const struct fleet two = {"0,0", "3,1"};
+
+    (void)state;
+    if (test_small())
+        skip();
+    for (size_t r = 3; r < RULES; r += 3) { /* Adam, and clipped */
+        assert_int_equal(setenv("MOTLEY_STAGING", "copy", 1), 0);
+        compare(&two, r, large);
+        assert_int_equal(setenv("MOTLEY_LARGEST", "4456448", 1), 0);
+        compare(&two, r, large);
+        assert_int_equal(setenv("MOTLEY_STAGING", "map", 1), 0);
+        compare(&two, r, large);
+        unsetenv("MOTLEY_LARGEST");
+        unsetenv("MOTLEY_STAGING");
+    }
+}
+
+/* ---- what devices hold ---- */
+
+static struct mot_bytes bytes_of(const char *devices, enum mot_strategy strategy)
+{
+    struct train_set set = train_set_make(ROWS, 20, 5, 1);
+    struct mot_trainer_config config = train_config();
+    struct mot_bytes bytes;
+    struct train_run run;
+
+    config.strategy = strategy;
+    run = train_open(devices, NET, &config, train_data(&set, false, 32));
+    train_steps(&run, 2);
+    (void)train_metrics(&run);
+    assert_ok(mot_bench_bytes(run.trainer, 0, &bytes));
+    train_close(&run);
+    train_set_clear(&set);
+    return bytes;
+}
+
+#define GRAIN 4096 /* what the pool and a mapping round up to, for each of the few buffers */
+
+static void devices_hold_no_state(void **state)
+{
+    const struct mot_bytes mirrored = bytes_of("0,0", MOT_STRATEGY_MIRRORED);
+    const struct mot_bytes central = bytes_of("0,0", MOT_STRATEGY_CENTRAL);
+    const uint64_t needed = central.parameters + central.gradients + central.arena;
+
+    (void)state;
+    assert_int_equal(central.state, 0);
+    assert_int_equal(mirrored.state, 2 * mirrored.parameters);
+    assert_true(central.total + mirrored.state <= mirrored.total + GRAIN);
+    assert_true(central.total >= needed);
+    if (!(central.total <= needed + central.staging + 4 * GRAIN))
+        fail_msg("%llu bytes, but parameters, gradients and activations are %llu",
+                 (unsigned long long)central.total, (unsigned long long)needed);
+}
+
+/* With one device the copy is on that device: it is as if alone. */
+static void one_device_has_it_all(void **state)
+{
+    const struct mot_bytes alone = bytes_of("0", MOT_STRATEGY_SINGLE);
+    const struct mot_bytes central = bytes_of("0", MOT_STRATEGY_CENTRAL);
+
+    (void)state;
+    assert_int_equal(central.total, alone.total);
+    assert_int_equal(central.state, alone.state);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bits_are_those_of_mirrored),
+        cmocka_unit_test(so_they_are_in_buckets_and_pieces),
+        cmocka_unit_test(devices_hold_no_state),
+        cmocka_unit_test(one_device_has_it_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void any_lanes_and_shares_learn_what_one_learns(void **state)
 
         if (!train_can(fleets[f].devices))
             continue;
-        many = learn(&fleets[f], MOT_STRATEGY_MIRRORED);
+        many = learn(&fleets[f], test_strategy());
         snprintf(check_where(), CHECK_WHERE_BYTES, "%s shares %s", fleets[f].devices,
                  fleets[f].shares);
         check_close("parameters", many.parameters, one.parameters, numbers, 0, 1e-4);
