@@ -19,7 +19,7 @@ behind() { # manners, row: two cards behind the layer
 for row in "$@"; do
     case $row in
     device) behind slow=1:4 device ;;
-    link) behind link=0.5 link ;;
+    link) behind link=0.05 link ;;
     *) "$build/tests/gains" "$row" ;;
     esac
 done
