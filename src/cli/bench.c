@@ -355,9 +355,10 @@ static void tell_what(struct bench *bench)
     put_text(&bench->json, "net", bench->options->net);
     put_count(&bench->json, "batch", batch_of(bench->options));
     put_text(&bench->json, "strategy",
-             mot_fleet_count(fleet) > 1 && bench->options->strategy != MOT_STRATEGY_SINGLE
-                 ? "mirrored"
-                 : "single");
+             mot_fleet_count(fleet) == 1 || bench->options->strategy == MOT_STRATEGY_SINGLE
+                 ? "single"
+             : bench->options->strategy == MOT_STRATEGY_CENTRAL ? "central"
+                                                                : "mirrored");
     put_text(&bench->json, "data", bench->session.data.name);
     put_array(&bench->json, "devices");
     for (i = 0; i < mot_fleet_count(fleet); i++)

@@ -30,6 +30,8 @@ mot_status mot__engine_find_shares(mot__engine *engine)
         engine->weight[i] = 1;
     if (common->replicas > 1)
         MOT_TRY(mot__balance_open(&config, &common->balance));
+    if (common->balance && common->strategy->central)
+        mot__balance_all(common->balance); /* a lane without rows still adds and updates its part */
 done:
     return status;
 }
