@@ -55,10 +55,11 @@ mot_status mot_bench_bytes(mot_trainer *trainer, size_t replica, struct mot_byte
 
 struct mot_bench_config {
     size_t size;
-    double seconds; /* measured, after warm-up; 0: 5 */
-    size_t windows; /* the median of so many counts; 0: 5 */
-    bool resident;  /* data that fits stays on the devices; else host batches go in */
-    bool alone;     /* replicas do not talk to each other: the ceiling of scaling, not training */
+    double seconds;          /* measured, after warm-up; 0: 5 */
+    size_t windows;          /* the median of so many counts; 0: 5 */
+    bool resident;           /* data that fits stays on the devices; else host batches go in */
+    struct mot_bytes *bytes; /* (replicas) of each at the end; NULL: not asked */
+    bool alone; /* replicas do not talk to each other: the ceiling of scaling, not training */
 };
 struct mot_bench_config mot_bench_config_default(void);
 
@@ -76,6 +77,23 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
                            const struct mot_trainer_config *config, mot_data *data,
                            const struct mot_bench_config *bench, struct mot_bench_train *out,
                            struct mot_breakdown *part);
+
+/* ---- a batch that suits ---- */
+
+struct mot_tune_batch { /* one row of the table */
+    size_t batch;
+    double samples_per_s; /* median */
+    size_t replicas;
+    const struct mot_bytes *bytes; /* (replicas); valid during the call */
+};
+typedef int (*mot_tune_fn)(const struct mot_tune_batch *row, void *user); /* non-zero: stop */
+
+/* Train with growing batches, `seconds` each, until more rows no longer help, do not fit or are not
+ * there. pick: the smallest batch within 5 % of the best rate, since larger ones learn less from
+ * each sample; its bytes are NULL. fn may be NULL. The data is left at its beginning. */
+mot_status mot_tune_batch(mot_fleet *fleet, const mot_model *net,
+                          const struct mot_trainer_config *config, mot_data *data, double seconds,
+                          mot_tune_fn fn, void *user, struct mot_tune_batch *pick);
 
 /* ---- what limits the speed ---- */
 

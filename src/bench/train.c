@@ -192,6 +192,8 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
     out->replicas = mot_trainer_replicas(&run.trainer);
     MOT_TRY(measure(&run, fleet, part));
     MOT_TRY(mot_bench_bytes(&run.trainer, 0, &out->bytes));
+    for (rows = 0; bench->bytes && rows < out->replicas; rows++)
+        MOT_TRY(mot_bench_bytes(&run.trainer, rows, &bench->bytes[rows]));
 done:
     mot__engine_close(run.trainer.engine);
     return status;

@@ -10,6 +10,7 @@ int command_train(const struct options *options);
 int command_eval(const struct options *options);
 int command_predict(const struct options *options);
 int command_bench(const struct options *options);
+int command_tune(const struct options *options);
 int command_help(const struct options *options);
 int command_version(const struct options *options);
 

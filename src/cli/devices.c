@@ -36,19 +36,6 @@ static void measure(const struct options *options, size_t index, struct measured
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-static void write_bytes(uint64_t bytes, char out[32])
-{
-    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double amount = (double)bytes;
-    size_t i = 0;
-
-    while (amount >= 1024 && i + 1 < sizeof unit / sizeof *unit) {
-        amount /= 1024;
-        i++;
-    }
-    snprintf(out, 32, amount < 100 && i > 0 ? "%.1f %s" : "%.0f %s", amount, unit[i]);
-}
-
 static void write_speed(double value, const char *unit, char out[32])
 {
     if (isnan(value))
@@ -61,8 +48,8 @@ static void print_device(const struct mot_device_info *info)
 {
     char memory[32], largest[32];
 
-    write_bytes(info->memory_bytes, memory);
-    write_bytes(info->largest_bytes, largest);
+    say_bytes(info->memory_bytes, memory);
+    say_bytes(info->largest_bytes, largest);
     printf("%zu  %s\n", info->index, info->name);
     printf("   type      %s, %u unit%s, PCI %s\n", type_name[info->type], (unsigned)info->units,
            info->units == 1 ? "" : "s", info->pci[0] ? info->pci : "-");

@@ -16,10 +16,12 @@ enum {
     PREDICT = 16,
     HELP = 32,
     VERSION = 64,
-    BENCH = 128
+    BENCH = 128,
+    TUNE = 256
 };
 #define RUNS (TRAIN | EVAL | PREDICT)
-#define EVERY (DEVICES | DOCTOR | RUNS | BENCH | HELP | VERSION)
+#define MEASURES (BENCH | TUNE)
+#define EVERY (DEVICES | DOCTOR | RUNS | MEASURES | HELP | VERSION)
 
 const struct command command_table[] = {
     {"devices", DEVICES, NULL, "list the OpenCL devices, what they measure, and which are used",
@@ -47,6 +49,9 @@ const struct command command_table[] = {
      "the time and the bytes go. scale: one device, then two, and so on, beside the same devices "
      "without communication. The median of five windows; run it alone.",
      command_bench},
+    {"tune", TUNE, NULL, "measure what suits these devices and this network",
+     "Each part has an option of its own; without any, all are measured. Run it alone.",
+     command_tune},
     {"help", HELP, "[COMMAND]", "explain the commands, or one of them", NULL, command_help},
     {"version", VERSION, NULL, "print the version", NULL, command_version},
     {NULL, 0, NULL, NULL, NULL, NULL}};
@@ -54,12 +59,18 @@ const struct command command_table[] = {
 #define AT(field) offsetof(struct options, field)
 
 const struct option option_table[] = {
-    {"net", "PRESET|TEXT", "mlp512", RUNS | BENCH, OPTION_TEXT, AT(net),
+    {"net", "PRESET|TEXT", "mlp512", RUNS | MEASURES, OPTION_TEXT, AT(net),
      "the network: a preset, or text such as \"dense 64 relu, dropout 0.2, dense 10\""},
-    {"data", "mnist|fashion|digits|DIR", NULL, RUNS | BENCH, OPTION_TEXT, AT(data),
+    {"data", "mnist|fashion|digits|DIR", NULL, RUNS | MEASURES, OPTION_TEXT, AT(data),
      "what to learn; DIR is a folder of IDX files, plain or .gz, under MNIST's names"},
     {"epochs", "N", "5", TRAIN, OPTION_COUNT, AT(epochs), "passes over the training data"},
-    {"batch", "N", "128", RUNS, OPTION_COUNT, AT(batch), "samples of one step, over all devices"},
+    {"batch", "N|auto", "128", TRAIN, OPTION_LIMIT, AT(batch),
+     "samples of one step, over all devices; auto tries some and takes the smallest that is nearly "
+     "as fast as the best, which changes what is learned"},
+    {"batch", "N", "128", EVAL | PREDICT, OPTION_COUNT, AT(batch),
+     "samples of one step, over all devices"},
+    {"batch", NULL, NULL, TUNE, OPTION_FLAG, AT(tune_batch),
+     "samples/s and memory of growing batches, and the pick"},
     {"accumulate", "N", "1", TRAIN, OPTION_COUNT, AT(accumulate),
      "steps whose gradients add up to one update, as a batch N times as large would make"},
     {"batch", "N", NULL, BENCH, OPTION_COUNT, AT(batch),
@@ -67,19 +78,21 @@ const struct option option_table[] = {
     {"bytes", "N", NULL, BENCH, OPTION_COUNT, AT(bytes),
      "allreduce: of this size alone; without it 1 KB to 256 MB"},
     {"seconds", "S", "5", BENCH, OPTION_RATE, AT(seconds), "how long each figure is measured"},
+    {"seconds", "S", "1", TUNE, OPTION_RATE, AT(seconds), "how long each figure is measured"},
     {"lr", "X", "0.001", TRAIN, OPTION_RATE, AT(lr), "learning rate"},
-    {"optimizer", "sgd|momentum|nesterov|adam|adamw", "adam", TRAIN, OPTION_CHOICE, AT(optimizer),
-     "the update rule; momentum and nesterov are sgd with 0.9"},
+    {"optimizer", "sgd|momentum|nesterov|adam|adamw", "adam", TRAIN | TUNE, OPTION_CHOICE,
+     AT(optimizer), "the update rule; momentum and nesterov are sgd with 0.9"},
     {"loss", "cross-entropy|probabilities", "cross-entropy", RUNS, OPTION_CHOICE, AT(loss),
      "of the outputs as they are, or of outputs that are probabilities already"},
     {"seed", "N", "1", RUNS, OPTION_SEED, AT(seed), "of initial values, dropout and the order"},
-    {"devices", "TEXT", NULL, RUNS | DEVICES | BENCH, OPTION_TEXT, AT(devices),
+    {"devices", "TEXT", NULL, RUNS | DEVICES | MEASURES, OPTION_TEXT, AT(devices),
      "which devices: all, gpu, cpu, 0,2, 0/2, pci:03:00.0, name:Arc*; see motley help devices"},
-    {"strategy", "auto|single|mirrored|central", "auto", RUNS | BENCH, OPTION_CHOICE, AT(strategy),
+    {"strategy", "auto|single|mirrored|central", "auto", RUNS | MEASURES, OPTION_CHOICE,
+     AT(strategy),
      "one device, a replica on each, or replicas whose variables and state are on the host"},
-    {"shares", "auto|even|3,1", "auto", RUNS | BENCH, OPTION_TEXT, AT(shares),
+    {"shares", "auto|even|3,1", "auto", RUNS | MEASURES, OPTION_TEXT, AT(shares),
      "how a batch is split: by measured speed, evenly, or by these weights"},
-    {"memory", "TEXT", NULL, RUNS | BENCH, OPTION_TEXT, AT(memory),
+    {"memory", "TEXT", NULL, RUNS | MEASURES, OPTION_TEXT, AT(memory),
      "most memory to use: 1G for each device, or 0=512M,1=2G"},
     {"weights", "FILE", NULL, TRAIN, OPTION_TEXT, AT(weights), "start from these weights"},
     {"weights", "FILE", "motley.safetensors", EVAL | PREDICT, OPTION_TEXT, AT(weights),
@@ -91,12 +104,14 @@ const struct option option_table[] = {
     {"report", "FILE", NULL, DOCTOR, OPTION_TEXT, AT(report),
      "write what belongs into a bug report; - is stdout"},
     {"all", NULL, NULL, DEVICES, OPTION_FLAG, AT(all), "measure the unused devices too"},
-    {"json", NULL, NULL, RUNS | DEVICES | BENCH, OPTION_FLAG, AT(json),
+    {"json", NULL, NULL, RUNS | DEVICES | MEASURES, OPTION_FLAG, AT(json),
      "JSON on stdout, for programs"},
+    {"plan", NULL, NULL, TRAIN, OPTION_FLAG, AT(plan),
+     "do not train: print what would go where on each device, and why"},
     {"why", NULL, NULL, TRAIN, OPTION_FLAG, AT(why),
      "print where the time went, what each cure should give and, tried, what it gives"},
     {"quiet", NULL, NULL, RUNS, OPTION_FLAG, AT(quiet), "only the result"},
-    {"offline", NULL, NULL, RUNS | BENCH, OPTION_FLAG, AT(offline), "never use the network"},
+    {"offline", NULL, NULL, RUNS | MEASURES, OPTION_FLAG, AT(offline), "never use the network"},
     {"help", NULL, NULL, EVERY, OPTION_FLAG, AT(help), "this text"},
     {NULL, NULL, NULL, 0, OPTION_FLAG, 0, NULL}};
 
@@ -141,7 +156,7 @@ static bool read_count(const struct option *option, const char *text, void *valu
 
 static bool read_limit(const struct option *option, const char *text, void *value)
 {
-    if (strcmp(text, "all") != 0)
+    if (strcmp(text, strchr(option->argument, '|') + 1) != 0)
         return read_count(option, text, value);
     *(size_t *)value = 0;
     return true;
@@ -194,7 +209,7 @@ static const struct {
     [OPTION_FLAG] = {read_flag, ""},
     [OPTION_TEXT] = {read_text, ""},
     [OPTION_COUNT] = {read_count, "a whole number from 1 up is wanted"},
-    [OPTION_LIMIT] = {read_limit, "a whole number from 1 up, or all, is wanted"},
+    [OPTION_LIMIT] = {read_limit, NULL},
     [OPTION_SEED] = {read_seed, "a whole number from 0 up is wanted"},
     [OPTION_RATE] = {read_rate, "a finite number above 0 is wanted"},
     [OPTION_CHOICE] = {read_choice, NULL},
@@ -208,6 +223,9 @@ static int set_value(const struct option *option, const char *text, struct optio
         return 0;
     if (wanted)
         return fail(EXIT_USAGE, "--%s \"%s\": %s", option->name, text, wanted);
+    if (option->kind == OPTION_LIMIT)
+        return fail(EXIT_USAGE, "--%s \"%s\": a whole number from 1 up, or %s, is wanted",
+                    option->name, text, strchr(option->argument, '|') + 1);
     return fail(EXIT_USAGE, "--%s \"%s\": one of %s is wanted", option->name, text,
                 option->argument);
 }

@@ -13,6 +13,7 @@ struct options { /* what the command line said; texts are argv's or the table's 
     double lr, seconds;
     uint64_t seed;
     size_t optimizer, strategy, loss; /* place among the choices of the option */
+    bool plan, tune_batch;
     bool json, quiet, offline, all, help, why;
     const char *topic; /* the argument: a command to explain, what to measure */
 };
@@ -21,7 +22,7 @@ enum option_kind {
     OPTION_FLAG,
     OPTION_TEXT,  /* any text; "" too */
     OPTION_COUNT, /* a whole number from 1 up */
-    OPTION_LIMIT, /* the same, or "all", which is 0 */
+    OPTION_LIMIT, /* the same, or the word behind the argument's |, which is 0 */
     OPTION_SEED,  /* a whole number from 0 up */
     OPTION_RATE,  /* a finite number above 0 */
     OPTION_CHOICE /* one of the argument's words, joined by | */

@@ -76,3 +76,16 @@ void say_into(char *out, size_t bytes, const char *format, ...)
     vsnprintf(out, bytes, format, list);
     va_end(list);
 }
+
+void say_bytes(uint64_t bytes, char out[32])
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double amount = (double)bytes;
+    size_t i = 0;
+
+    while (amount >= 1024 && i + 1 < sizeof unit / sizeof *unit) {
+        amount /= 1024;
+        i++;
+    }
+    snprintf(out, 32, amount < 100 && i > 0 ? "%.1f %s" : "%.0f %s", amount, unit[i]);
+}

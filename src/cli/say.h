@@ -30,6 +30,7 @@ int fail(int code, const char *format, ...) SAY_PRINTF(2, 3);
 int fail_library(mot_status status);                     /* the library's own story and its code */
 void say_note(const char *format, ...) SAY_PRINTF(1, 2); /* a line on stderr; no failure */
 void say_notes(FILE *out, const char *lines);            /* each line of them as a note */
+void say_bytes(uint64_t bytes, char out[32]);            /* "2.6 MiB" */
 int exit_code_of(mot_status status);
 /* snprintf for sentences and checked paths: to cut a long one short is meant. */
 void say_into(char *out, size_t bytes, const char *format, ...) SAY_PRINTF(3, 4);

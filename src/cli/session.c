@@ -2,6 +2,7 @@
 #include "cli/session.h"
 
 #include "cli/interrupt.h"
+#include "cli/tune.h"
 
 #include <string.h>
 #include <strings.h>
@@ -109,12 +110,17 @@ int session_open(const struct options *options, bool train, struct session *out)
     if (code)
         return code;
     status = session_open_net(options->net, mot_data_shape(out->data.test), &out->net);
-    if (status == MOT_OK)
-        status = mot_trainer_open(out->fleet, out->net, &config, &out->trainer);
+    if (status != MOT_OK)
+        return fail_library(status);
+    out->batch = options->batch;
+    code = out->batch > 0 ? 0 : tune_batch(options, out);
+    if (code)
+        return code;
+    status = mot_trainer_open(out->fleet, out->net, &config, &out->trainer);
     if (status == MOT_OK && options->weights && *options->weights)
         status = mot_weights_load(out->trainer, options->weights);
     if (status == MOT_OK)
-        status = mot_data_batch(out->data.test, options->batch);
+        status = mot_data_batch(out->data.test, out->batch);
     if (status != MOT_OK)
         return fail_library(status);
     return interrupt_seen() ? fail(EXIT_INTERRUPTED, "stopped before it began") : 0;

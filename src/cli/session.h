@@ -10,6 +10,7 @@ struct session {
     mot_model *net;
     struct dataset data;
     mot_trainer *trainer;
+    size_t batch; /* samples of one step: as told, or found where that is "auto" */
 };
 
 /* With the weights of options->weights where there are any. 0, or an exit code after the sentence;

@@ -3,6 +3,7 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/outfile.h"
+#include "cli/plan.h"
 #include "cli/screen.h"
 #include "cli/session.h"
 #include "cli/why.h"
@@ -115,6 +116,9 @@ static void json_finish(struct run *run, bool stopped)
 static void on_start(struct run *run, const struct mot_event *event)
 {
     why_begin(&run->why);
+    if (event->batch < event->replicas && !run->options->quiet)
+        say_note("batch %zu is smaller than the %zu devices: some get no rows", event->batch,
+                 event->replicas);
     if (run->options->json)
         json_start(run, event);
     else
@@ -198,7 +202,7 @@ static int fit(struct session *session, struct run *run)
     mot_status status;
 
     config.epochs = options->epochs;
-    config.batch = options->batch;
+    config.batch = session->batch;
     config.progress_s =
         run->screen.live && !options->json && !options->quiet ? PROGRESS_LIVE_S : PROGRESS_S;
     config.on_event = on_event;
@@ -227,17 +231,19 @@ int command_train(const struct options *options)
 {
     struct run run = {.options = options, .test_loss = NAN, .test_accuracy = NAN};
     struct session session = {0};
-    int code = *options->out ? outfile_check(options->out) : 0;
+    int code = *options->out && !options->plan ? outfile_check(options->out) : 0;
 
     if (code)
         return code;
+    if (options->plan && options->why)
+        return fail(EXIT_USAGE, "--plan trains nothing, so --why has nothing to explain");
     interrupt_watch();
     run.json.out = stdout;
     screen_open(&run.screen, stdout, options->quiet);
     code = session_open(options, true, &session);
     run.data = &session.data;
     if (code == 0)
-        code = fit(&session, &run);
+        code = options->plan ? plan_tell(options, &session) : fit(&session, &run);
     why_close(&run.why);
     session_close(&session);
     return code;

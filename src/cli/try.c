@@ -43,6 +43,7 @@ double try_cure(const struct options *options, const struct session *session, co
     mot_fleet *own = NULL;
     mot_status status = MOT_OK;
 
+    changed.batch = session->batch;
     if ((cure && !apply(cure, &changed)) || dataset_open(&wish, &data) != 0)
         return NAN;
     trainer = session_trainer_config(&changed);

@@ -6,6 +6,7 @@
 #include "strategy/shares.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,8 +366,11 @@ mot_status mot__engine_plan(mot__engine *engine, const struct mot__engine_plan *
                                &payload, sizeof payload));
     }
     mot__engine_split(engine, wish->rows, engine->share);
-    for (i = 0; i < engine->common.replicas; i++)
+    for (i = 0; i < engine->common.replicas; i++) {
         out[i].rows = engine->share[i];
+        if (engine->share[i] == 0 && engine->replica[i].seat != MOT__NO_SEAT)
+            snprintf(out[i].why, sizeof out[i].why, "no rows of so small a batch");
+    }
 done:
     return status;
 }

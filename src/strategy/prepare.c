@@ -86,6 +86,55 @@ static mot_status too_little(const mot_replica *replica, const struct mot__fit *
                      room, facts->memory_limit, (facts->memory_limit - room + bytes + 1023) / 1024);
 }
 
+/* What is there whatever the batch. */
+static size_t fixed_bytes(const mot_replica *replica)
+{
+    const struct mot__common *common = replica->common;
+    const bool central = common->strategy->central;
+    const size_t bytes = common->net->table.floats * sizeof(float);
+    const size_t record = MOT__RECORD_FLOATS * sizeof(float);
+    const size_t slots = central ? 0 : mot__optim_slots(&common->config.optimizer);
+    size_t sum = slots * mot__buffer_bytes(bytes) + mot__buffer_bytes(record);
+
+    sum += central ? mot__stage_bytes(replica->device, bytes) : mot__buffer_bytes(bytes);
+    sum += common->strategy->staged ? mot__stage_bytes(replica->device, bytes + record)
+                                    : mot__buffer_bytes(bytes + record);
+    if (!central)
+        sum += mot__buffer_bytes(MOT__VERDICT_FLOATS * sizeof(float)) +
+               mot__buffer_bytes(MOT__NORM_PARTS * sizeof(float));
+    return sum;
+}
+
+mot_status mot__replica_too_large(const mot_replica *replica)
+{
+    const struct mot__common *common = replica->common;
+    const struct mot__device_facts *facts = mot__device_facts(replica->device);
+    const bool central = common->strategy->central;
+    const size_t copies = 2 + (central ? 0 : mot__optim_slots(&common->config.optimizer));
+    const struct mot__samples one = {
+        .dtype = MOT_DTYPE_F32, .width = common->net->node[0].width, .classes = 1};
+    const struct mot__fit_wish wish = {
+        .device = replica->device,
+        .plan = {.net = common->net, .rows = 1, .training = true, .loss = common->config.loss},
+        .samples = &one};
+    char advice[96] = "";
+    struct mot__fit fit;
+    size_t p, most = 0;
+
+    for (p = 0; p < common->net->table.count; p++)
+        most = mot__size_max(most, common->net->table.row[p].count * sizeof(float));
+    mot__fit_find(&wish, &fit); /* no room is given: what one row takes at least */
+    if (mot__fit_bytes(&fit) < SIZE_MAX && most <= facts->largest_bytes)
+        snprintf(advice, sizeof advice, "; a memory limit of %zuK would do for a row at a time",
+                 (fixed_bytes(replica) + mot__fit_bytes(&fit) + 1023) / 1024);
+    return mot__fail(
+        MOT_NO_MEMORY,
+        "%s: this network's parameters%s need %zu bytes; the limit is %zu, and %zu in one piece%s",
+        facts->info.name, central ? " and gradients" : ", gradients and optimizer state",
+        copies * common->net->table.floats * sizeof(float), facts->memory_limit,
+        facts->largest_bytes, advice);
+}
+
 /* ---- making them ---- */
 
 static mot_status open_both(mot_replica *replica, const struct mot__samples *samples,

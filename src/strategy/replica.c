@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "strategy/prepare.h"
 
 static const struct mot__parameters *table_of(const mot_replica *replica)
 {
@@ -15,21 +16,6 @@ struct mot__mem mot__replica_record(const mot_replica *replica)
 }
 
 /* ---- opening ---- */
-
-static mot_status too_many_parameters(const mot_replica *replica)
-{
-    const struct mot__device_facts *facts = mot__device_facts(replica->device);
-    const struct mot_optimizer *optimizer = &replica->common->config.optimizer;
-    const bool central = replica->common->strategy->central;
-    const size_t floats = table_of(replica)->floats,
-                 copies = 2 + (central ? 0 : mot__optim_slots(optimizer));
-
-    return mot__fail(
-        MOT_NO_MEMORY,
-        "%s: this network's parameters%s need %zu bytes; the limit is %zu, and %zu in one piece",
-        facts->info.name, central ? " and gradients" : ", gradients and optimizer state",
-        copies * floats * sizeof(float), facts->memory_limit, facts->largest_bytes);
-}
 
 mot_status mot__replica_open(mot_replica *replica, const float *start)
 {
@@ -48,7 +34,7 @@ mot_status mot__replica_open(mot_replica *replica, const float *start)
     MOT_TRY(mot__buffer_open(replica->device, MOT__RECORD_FLOATS * sizeof(float), &replica->tally));
     MOT_TRY(common->strategy->open(replica));
 done:
-    return status == MOT_NO_MEMORY ? too_many_parameters(replica) : status;
+    return status == MOT_NO_MEMORY ? mot__replica_too_large(replica) : status;
 }
 
 void mot__replica_close(mot_replica *replica)

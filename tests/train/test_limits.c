@@ -179,7 +179,7 @@ static void evaluation_and_prediction_take_what_is_left(void **state)
 /* ---- the plan against the pool ---- */
 
 static void agree(const char *net, const char *devices, const char *memory, size_t batch,
-                  bool resident)
+                  bool resident, enum mot_strategy strategy)
 {
     struct mot_trainer_config config = train_config();
     struct mot_fit_config fit = mot_fit_config_default();
@@ -187,8 +187,10 @@ static void agree(const char *net, const char *devices, const char *memory, size
     struct mot_plan plan[4];
     mot_data *test = NULL;
 
-    snprintf(check_where(), CHECK_WHERE_BYTES, "%s on %s, %s, batch %zu%s", net, devices,
-             memory ? memory : "no limit", batch, resident ? ", resident" : "");
+    snprintf(check_where(), CHECK_WHERE_BYTES, "%s on %s, strategy %d, %s, batch %zu%s", net,
+             devices, (int)strategy, memory ? memory : "no limit", batch,
+             resident ? ", resident" : "");
+    config.strategy = strategy;
     assert_ok(mot_data_digits(1, 600, &run.data));
     assert_ok(mot_data_digits(2, 200, &test));
     assert_ok(mot_model_open(&run.net));
@@ -232,8 +234,9 @@ static void the_plan_agrees_with_the_pool(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        agree(rows[i].net, "0", rows[i].memory, rows[i].batch, i % 2);
-        agree(rows[i].net, "0,0", rows[i].memory, rows[i].batch, true);
+        agree(rows[i].net, "0", rows[i].memory, rows[i].batch, i % 2, MOT_STRATEGY_SINGLE);
+        agree(rows[i].net, "0,0", rows[i].memory, rows[i].batch, true, MOT_STRATEGY_MIRRORED);
+        agree(rows[i].net, "0,0", rows[i].memory, rows[i].batch, true, MOT_STRATEGY_CENTRAL);
     }
 }
 
@@ -245,7 +248,7 @@ static void a_limit_below_the_smallest_plan_is_told_with_what_would_do(void **st
     struct train_set set = train_set_make(64, 20, 5, 1);
     struct mot_trainer_config config = train_config();
     struct train_run run = open_limited("0", "318K", DEEP, &config, train_data(&set, false, 64));
-    char memory[32];
+    char memory[64];
     size_t least = 0;
 
     (void)state;
@@ -254,6 +257,11 @@ static void a_limit_below_the_smallest_plan_is_told_with_what_would_do(void **st
     assert_int_equal(
         sscanf(strstr(mot_error(), "a memory limit of "), "a memory limit of %zuK", &least), 1);
     assert_in_range(least, 319, 600);
+    train_close(&run);
+    run = (struct train_run){limited("0", "200K"), train_net(DEEP), NULL, NULL};
+    snprintf(memory, sizeof memory, "a memory limit of %zuK would do", least);
+    assert_story(mot_trainer_open(run.fleet, run.net, &config, &run.trainer), MOT_NO_MEMORY,
+                 memory); /* told before there is any data, too */
     train_close(&run);
     for (size_t i = 0; i < 2; i++) {
         snprintf(memory, sizeof memory, "%zuK", least - i);

@@ -1,0 +1,107 @@
+/* plan.c - motley train --plan: what would go where, without training. */
+#include "cli/plan.h"
+
+#include "cli/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One table makes the columns and the JSON. */
+static const struct {
+    const char *name, *key;
+    size_t offset;
+} columns[] = {
+    {"parameters", "parameters", offsetof(struct mot_bytes, parameters)},
+    {"gradients", "gradients", offsetof(struct mot_bytes, gradients)},
+    {"state", "state", offsetof(struct mot_bytes, state)},
+    {"activations", "activations", offsetof(struct mot_bytes, arena)},
+    {"staging", "staging", offsetof(struct mot_bytes, staging)},
+    {"data", "data", offsetof(struct mot_bytes, data)},
+    {"test", "test", offsetof(struct mot_bytes, evaluation)},
+    {"other", "other", offsetof(struct mot_bytes, other)},
+    {"total", "total", offsetof(struct mot_bytes, total)},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static uint64_t column_of(const struct mot_bytes *bytes, size_t column)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)bytes + columns[column].offset, sizeof value);
+    return value;
+}
+
+static void print_plan(const struct session *session, const struct mot_plan *plan, size_t replicas)
+{
+    char text[32];
+    size_t i, k;
+
+    printf("batch %zu", session->batch);
+    for (i = 0; replicas > 1 && i < replicas; i++)
+        printf("%s%zu", i ? " + " : " = ", plan[i].rows);
+    printf("\n%-8s", "device");
+    for (k = 0; k < COLUMNS; k++)
+        printf(" %11s", columns[k].name);
+    printf(" %11s\n", "limit");
+    for (i = 0; i < replicas; i++) {
+        printf("%-8s", mot_fleet_label(session->fleet, i));
+        for (k = 0; k < COLUMNS; k++) {
+            say_bytes(column_of(&plan[i].bytes, k), text);
+            printf(" %11s", text);
+        }
+        say_bytes(plan[i].limit, text);
+        printf(" %11s\n", text);
+    }
+    for (i = 0; i < replicas; i++)
+        printf("device %s: %s\n", mot_fleet_label(session->fleet, i), plan[i].why);
+}
+
+static void put_plan(const struct options *options, const struct session *session,
+                     const struct mot_plan *plan, size_t replicas)
+{
+    struct json json = {.out = stdout};
+    size_t i, k;
+
+    put_object(&json, NULL);
+    put_text(&json, "event", "plan");
+    put_text(&json, "net", options->net);
+    put_count(&json, "batch", session->batch);
+    put_array(&json, "devices");
+    for (i = 0; i < replicas; i++) {
+        put_object(&json, NULL);
+        put_text(&json, "device", mot_fleet_label(session->fleet, i));
+        put_text(&json, "name", mot_fleet_get(session->fleet, i)->name);
+        put_count(&json, "rows", plan[i].rows);
+        put_count(&json, "micro_batch", plan[i].micro);
+        put_count(&json, "micro_batches", plan[i].micros);
+        put_bool(&json, "recompute", plan[i].recompute);
+        put_text(&json, "why", plan[i].why);
+        put_object(&json, "bytes");
+        for (k = 0; k < COLUMNS; k++)
+            put_count(&json, columns[k].key, column_of(&plan[i].bytes, k));
+        put_end(&json);
+        put_count(&json, "limit", plan[i].limit);
+        put_end(&json);
+    }
+    put_end(&json);
+    put_end(&json);
+}
+
+int plan_tell(const struct options *options, const struct session *session)
+{
+    const size_t replicas = mot_trainer_replicas(session->trainer);
+    struct mot_plan *plan = calloc(replicas, sizeof *plan);
+    struct mot_fit_config config = mot_fit_config_default();
+    mot_status status;
+
+    if (!plan)
+        return fail(EXIT_FAILED, "out of memory");
+    config.batch = session->batch;
+    status = mot_fit_plan(session->trainer, session->data.train, session->data.test, &config, plan);
+    if (status == MOT_OK && options->json)
+        put_plan(options, session, plan, replicas);
+    else if (status == MOT_OK)
+        print_plan(session, plan, replicas);
+    free(plan);
+    return status == MOT_OK ? EXIT_FINE : fail_library(status);
+}

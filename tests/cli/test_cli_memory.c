@@ -1,0 +1,163 @@
+/* test_cli_memory.c - little memory as a user meets it: --plan, --memory, --batch auto, tune. */
+#include "command.h"
+
+#include <jansson.h>
+
+static json_t *read_json(const struct place *place)
+{
+    json_t *object = json_loads(place->out, 0, NULL);
+
+    if (!object)
+        fail_msg("no JSON: %s", place->out);
+    return object;
+}
+
+static long long count_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (!json_is_integer(value))
+        fail_msg("no count \"%s\"", key);
+    return json_integer_value(value);
+}
+
+static void a_plan_is_told_without_training(void **state)
+{
+    const size_t files = 1; /* data/ */
+    struct place place;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "",
+              "train --data data --devices 0,0 --shares even --memory 12M --batch 400 "
+              "--plan");
+    place_expect(&place, 0, "batch 400 = 200 + 200\n");
+    place_expect(&place, 0, "device    parameters   gradients       state activations");
+    place_expect(&place, 0, " micro-batches of ");
+    place_expect(&place, 0, "since 200 rows need ");
+    place_expect(&place, 0, " are free of 12 MiB\n");
+    assert_null(strstr(place.out, "epoch"));
+    place_run(&place, "", "train --data data --devices 0 --plan");
+    place_expect(&place, 0, "device 0: 128 rows at once\n");
+    place_run(&place, "", "train --data data --devices 0,0,0 --shares even --batch 2 --plan");
+    place_expect(&place, 0, "batch 2 = 1 + 1 + 0\n");
+    place_expect(&place, 0, "no rows of so small a batch\n");
+    assert_int_equal(folder_count(place.here.path), files);
+    place_close(&place);
+}
+
+static void a_plan_as_json_adds_up(void **state)
+{
+    static const char *const parts[] = {"parameters", "gradients", "state", "activations",
+                                        "staging",    "data",      "test",  "other"};
+    struct place place;
+    json_t *object, *device, *bytes;
+    long long sum = 0;
+    size_t i;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "", "train --data data --devices 0 --memory 0=11M --batch 400 --plan --json");
+    place_expect(&place, 0, "\"event\":\"plan\"");
+    object = read_json(&place);
+    device = json_array_get(json_object_get(object, "devices"), 0);
+    bytes = json_object_get(device, "bytes");
+    for (i = 0; i < sizeof parts / sizeof *parts; i++)
+        sum += count_of(bytes, parts[i]);
+    assert_int_equal(sum, count_of(bytes, "total"));
+    assert_true(sum <= count_of(device, "limit"));
+    assert_int_equal(count_of(device, "limit"), 11 << 20);
+    assert_int_equal(count_of(device, "rows"), 400);
+    assert_true(count_of(device, "micro_batch") * count_of(device, "micro_batches") >= 400);
+    assert_true(count_of(device, "micro_batches") > 1);
+    json_decref(object);
+    place_close(&place);
+}
+
+static void a_run_with_little_memory_learns_the_same(void **state)
+{
+    struct place place;
+    char plenty[64];
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "", "train --data data --devices 0 --batch 400 --epochs 12 --out ''");
+    place_expect(&place, 0, "test accuracy ");
+    snprintf(plenty, sizeof plenty, "%.30s", strstr(place.out, "epoch 12/12  loss "));
+    place_run(&place, "",
+              "train --data data --devices 0 --batch 400 --epochs 12 --out '' --memory 11M");
+    place_expect(&place, 0, plenty);
+    place_run(&place, "",
+              "train --data data --devices 0 --batch 100 --accumulate 4 --epochs 12 --out ''");
+    place_expect(&place, 0, "batch 100, an update every 4 steps\n");
+    place_expect(&place, 0, plenty);
+    place_close(&place);
+}
+
+static void a_batch_is_found_by_measuring(void **state)
+{
+    struct place place;
+    json_t *object, *row;
+    size_t i, rows;
+    long long pick, found = 0;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "", "tune --batch --data data --net mlp10 --devices 0 --seconds 0.02 --json");
+    place_expect(&place, 0, "\"batches\":[{");
+    object = read_json(&place);
+    pick = count_of(object, "batch");
+    rows = json_array_size(json_object_get(object, "batches"));
+    assert_true(rows >= 1);
+    for (i = 0; i < rows; i++) {
+        row = json_array_get(json_object_get(object, "batches"), i);
+        assert_int_equal(count_of(row, "batch"), 32LL << i);
+        assert_true(json_number_value(json_object_get(row, "samples_per_s")) > 0);
+        assert_true(json_integer_value(json_array_get(json_object_get(row, "bytes"), 0)) > 0);
+        found += count_of(row, "batch") == pick;
+    }
+    assert_int_equal(found, 1);
+    json_decref(object);
+    place_run(&place, "", "tune --data data --net mlp10 --devices 0,0 --seconds 0.02");
+    place_expect(&place, 0, ": the smallest within 5 % of the best rate\n");
+    place_run(&place, "",
+              "train --data data --net mlp10 --devices 0 --batch auto --out '' "
+              "--epochs 1");
+    place_expect(&place, 0, "\nbatch ");
+    if (!strstr(place.err, "note: --batch auto: "))
+        fail_msg("no note in %s", place.err);
+    place_close(&place);
+}
+
+static void a_batch_smaller_than_the_devices_is_noted(void **state)
+{
+    struct place place;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "",
+              "train --data data --net mlp10 --devices 0,0,0 --shares even --batch 2 "
+              "--epochs 1 --out ''");
+    place_expect(&place, 0, "batch 2 = 1 + 1 + 0\n");
+    if (!strstr(place.err, "note: batch 2 is smaller than the 3 devices: some get no rows\n"))
+        fail_msg("no note in %s", place.err);
+    place_close(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_is_told_without_training),
+        cmocka_unit_test(a_plan_as_json_adds_up),
+        cmocka_unit_test(a_run_with_little_memory_learns_the_same),
+        cmocka_unit_test(a_batch_is_found_by_measuring),
+        cmocka_unit_test(a_batch_smaller_than_the_devices_is_noted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
