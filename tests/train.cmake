@@ -29,3 +29,13 @@ foreach(program test_mirrored test_gradients test_loop test_fit test_trouble tes
         test_accumulate)
     train_again(${program}_central ${program} "MOTLEY_TEST_STRATEGY=central")
 endforeach()
+
+# The real digits where they lie beside this tree or are named.
+if(DEFINED ENV{MOTLEY_TEST_MNIST})
+    set(mnist $ENV{MOTLEY_TEST_MNIST})
+else()
+    get_filename_component(mnist ${PROJECT_SOURCE_DIR}/../shared/data/mnist ABSOLUTE)
+endif()
+if(EXISTS ${mnist}/train-images-idx3-ubyte.gz OR EXISTS ${mnist}/train-images-idx3-ubyte)
+    set_tests_properties(test_mnist PROPERTIES ENVIRONMENT "MOTLEY_TEST_MNIST=${mnist}")
+endif()

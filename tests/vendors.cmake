@@ -8,3 +8,8 @@ add_test(NAME vendors COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/vendors.sh ${PROJEC
     ${PROJECT_BINARY_DIR}/vendors $<TARGET_FILE:vendors_list>)
 set_tests_properties(vendors PROPERTIES LABELS vendors SKIP_RETURN_CODE 77 PROCESSORS 2
     TIMEOUT 1200)
+
+# What the cards should reach (tests/vendors/predict.sh): its arithmetic, against figures by hand.
+add_test(NAME predict COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/vendors/predict_test.sh
+    ${CMAKE_CURRENT_SOURCE_DIR}/vendors ${PROJECT_BINARY_DIR}/predict)
+set_tests_properties(predict PROPERTIES LABELS unit)
