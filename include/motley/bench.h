@@ -69,7 +69,8 @@ struct mot_bench_train {
     double first_step_s;           /* from opening the trainer to the first finished step */
     size_t batch, replicas, steps; /* steps measured */
     struct mot_counts count;       /* replica 0, over all those steps */
-    struct mot_bytes bytes;        /* replica 0 */
+    struct mot_counts first; /* replica 0, the first step alone: nothing compiled, allocated */
+    struct mot_bytes bytes;  /* replica 0 */
 };
 /* Train and measure; part may be NULL, else (replicas). Warm-up is a tenth of the time, 20 steps at
  * least. */

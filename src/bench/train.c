@@ -185,9 +185,11 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
                                 &run.trainer.engine));
     MOT_TRY(mot__engine_prepare(run.trainer.engine, mot__data_samples(data), mot__data_rows(data),
                                 true, bench->resident));
+    MOT_TRY(mot_bench_counts(fleet, 0, &out->first)); /* starts anew */
     MOT_TRY(step(&run, &rows));
     MOT_TRY(mot__engine_metrics(run.trainer.engine, &metrics));
     out->first_step_s = mot__clock_s() - began;
+    MOT_TRY(mot_bench_counts(fleet, 0, &out->first));
     out->batch = mot__data_rows(data);
     out->replicas = mot_trainer_replicas(&run.trainer);
     MOT_TRY(measure(&run, fleet, part));

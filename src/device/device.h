@@ -175,6 +175,10 @@ struct mot__launch {
 mot_status mot__launch(mot__device *device, const struct mot__launch *launch);
 #define MOT__COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* Of the text of cl/<program>.cl and what goes in front of it: a verdict about its kernels holds as
+ * long as this does. */
+uint64_t mot__program_sum(const char *program);
+
 /* While on, launches build their kernels and check their arguments but queue nothing: a plan runs
  * its lists once in this mode, so that no step compiles. */
 void mot__device_rehearse(mot__device *device, bool on);

@@ -1,9 +1,7 @@
 /* gemm.c - the one door to GEMM: which candidate computes it on a device, decided once. */
 #include "device/gemm.h"
 #include "base/size.h"
-#include "base/sum.h"
 #include "device/gemm_parts.h"
-#include "device/kernels.h"
 #include "device/quirks.h"
 
 #include <stdio.h>
@@ -41,9 +39,10 @@ const char *mot__gemm_name(enum mot__gemm_kind kind)
     return (unsigned)kind < MOT__GEMM_KINDS ? candidates[kind].name : "unknown";
 }
 
-enum mot__gemm_kind mot__gemm_chosen(const mot__device *device)
+enum mot__gemm_kind mot__gemm_chosen(const mot__device *device, bool trans_a, bool trans_b)
 {
-    return device->gemm ? device->gemm->chosen : MOT__GEMM_AUTO;
+    return device->gemm ? device->gemm->chosen[(trans_a ? 2 : 0) + (trans_b ? 1 : 0)]
+                        : MOT__GEMM_AUTO;
 }
 
 void mot__gemm_clear(mot__device *device)
@@ -72,25 +71,6 @@ mot_status mot__gemm_state(mot__device *device, struct mot__gemm_state **out)
 
 /* ---- the choice ---- */
 
-/* What the caller or $MOTLEY_GEMM asks for goes first; AUTO: nothing. */
-static mot_status first_wish(const mot__device *device, const enum mot__gemm_kind *order,
-                             enum mot__gemm_kind *out)
-{
-    const char *text = getenv("MOTLEY_GEMM");
-
-    *out = device->gemm_wish == MOT__GEMM_TILE ? order[0] : device->gemm_wish;
-    if (*out != MOT__GEMM_AUTO || !text || !text[0] || strcmp(text, "auto") == 0)
-        return MOT_OK;
-    if (strcmp(text, "clblast") == 0)
-        *out = MOT__GEMM_CLBLAST;
-    else if (strcmp(text, "tile") == 0)
-        *out = order[0];
-    else
-        return mot__fail(MOT_BAD_ARG, "MOTLEY_GEMM is \"%s\"; it can be auto, clblast or tile",
-                         text);
-    return MOT_OK;
-}
-
 /* Without a wish: our tile on CPUs, on simulators and where CLBlast is suspect; CLBlast, where it
  * is built in, on other GPUs. */
 static enum mot__gemm_kind shipped(const mot__device *device, const struct mot__gemm_state *state,
@@ -113,27 +93,19 @@ static mot_status check_kind(const struct mot__gemm_state *state, enum mot__gemm
     return MOT_OK;
 }
 
-/* A verdict holds for the kernel's text as it was then. */
-static uint64_t text_sum(enum mot__gemm_kind kind)
-{
-    const struct mot__kernel_text *row;
-    uint64_t sum = 0;
-
-    for (row = mot__kernel_texts; row->name; row++)
-        if (strcmp(row->name, "common") == 0 || strcmp(row->name, candidates[kind].program) == 0)
-            sum = mot__hash64(row->text, strlen(row->text), sum);
-    return sum;
-}
-
-/* From the store: "<sum of the text> right" or "<sum> <why not>"; else by testing. */
-static mot_status verdict(mot__device *device, enum mot__gemm_kind kind, bool *good, char *why)
+/* From the store: "<sum of the text> right" or "<sum> <why not>"; else by testing. A verdict holds
+ * for one orientation and for the kernel's text as it was then. */
+static mot_status verdict(mot__device *device, enum mot__gemm_kind kind, size_t way, bool *good,
+                          char *why)
 {
     char key[48], line[WHY_BYTES + 32], sum[24];
     mot_status status;
     bool found;
 
-    snprintf(key, sizeof key, "gemm.%s", mot__gemm_name(kind));
-    snprintf(sum, sizeof sum, "%016llx ", (unsigned long long)text_sum(kind));
+    snprintf(key, sizeof key, "gemm.%s.%c%c", mot__gemm_name(kind), way & 2 ? 't' : 'n',
+             way & 1 ? 't' : 'n');
+    snprintf(sum, sizeof sum, "%016llx ",
+             (unsigned long long)mot__program_sum(candidates[kind].program));
     status = mot__store_get(device, key, line, sizeof line, &found);
     if (status != MOT_OK)
         return status;
@@ -142,7 +114,7 @@ static mot_status verdict(mot__device *device, enum mot__gemm_kind kind, bool *g
         *good = strcmp(why, "right") == 0;
         return MOT_OK;
     }
-    status = mot__gemm_test(device, kind, good, why, WHY_BYTES);
+    status = mot__gemm_test(device, kind, way & 2, way & 1, good, why, WHY_BYTES);
     if (status != MOT_OK)
         return status;
     why[strcspn(why, "\n")] = '\0';
@@ -150,28 +122,28 @@ static mot_status verdict(mot__device *device, enum mot__gemm_kind kind, bool *g
     return mot__store_set(device, key, line);
 }
 
-static mot_status choose(mot__device *device, struct mot__gemm_state *state)
+/* The first wish for a device, then the row of its class without it. */
+static mot_status choose(mot__device *device, struct mot__gemm_state *state, size_t way)
 {
     const enum mot__gemm_kind *order =
         device->facts.device_class == MOT_CLASS_CPU ? cpu_order : gpu_order;
-    enum mot__gemm_kind first, kind;
+    const enum mot__gemm_kind first = device->gemm_wish == MOT__GEMM_TILE ? order[0]
+                                      : device->gemm_wish == MOT__GEMM_AUTO
+                                          ? shipped(device, state, order)
+                                          : device->gemm_wish;
+    mot_status status = check_kind(state, first);
+    enum mot__gemm_kind kind;
     char why[WHY_BYTES] = "";
     bool good = false;
     size_t i;
-    mot_status status = first_wish(device, order, &first);
 
     if (status != MOT_OK)
         return status;
-    if (first == MOT__GEMM_AUTO)
-        first = shipped(device, state, order);
-    status = check_kind(state, first);
-    if (status != MOT_OK)
-        return status;
-    for (i = 0; i <= ORDER && !good; i++) { /* the first wish, then the row without it */
+    for (i = 0; i <= ORDER && !good; i++) {
         kind = i == 0 ? first : order[i - 1];
         if (i > 0 && (kind == first || !state->run[kind]))
             continue;
-        status = verdict(device, kind, &good, why);
+        status = verdict(device, kind, way, &good, why);
         if (status == MOT_NO_MEMORY && kind == MOT__GEMM_CLBLAST) {
             good = false; /* too little for its large test: not trusted, and nothing remembered */
             snprintf(why, sizeof why, "%s", mot_error());
@@ -179,7 +151,7 @@ static mot_status choose(mot__device *device, struct mot__gemm_state *state)
             return mot__fail_in(status, "testing GEMM by %s", mot__gemm_name(kind));
         }
         if (good)
-            state->chosen = kind;
+            state->chosen[way] = kind;
     }
     return good ? MOT_OK
                 : mot__fail(MOT_DEVICE_FAILED, "%s: no GEMM computes rightly here; the last: %s",
@@ -217,12 +189,24 @@ mot_status mot__gemm_by(mot__device *device, enum mot__gemm_kind kind, const str
     return status != MOT_OK || gemm->accumulate ? status : mot__gemm_epilogue(device, gemm, true);
 }
 
-mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm)
+mot_status mot__gemm_choose(mot__device *device, bool trans_a, bool trans_b,
+                            enum mot__gemm_kind *out)
 {
+    const size_t way = (trans_a ? 2u : 0u) + (trans_b ? 1u : 0u);
     struct mot__gemm_state *state = NULL;
     mot_status status = mot__gemm_state(device, &state);
 
-    if (status == MOT_OK && state->chosen == MOT__GEMM_AUTO)
-        status = choose(device, state);
-    return status == MOT_OK ? mot__gemm_by(device, state->chosen, gemm) : status;
+    if (status == MOT_OK && state->chosen[way] == MOT__GEMM_AUTO)
+        status = choose(device, state, way);
+    if (status == MOT_OK)
+        *out = state->chosen[way];
+    return status;
+}
+
+mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm)
+{
+    enum mot__gemm_kind kind = MOT__GEMM_AUTO;
+    mot_status status = mot__gemm_choose(device, gemm->trans_a, gemm->trans_b, &kind);
+
+    return status == MOT_OK ? mot__gemm_by(device, kind, gemm) : status;
 }

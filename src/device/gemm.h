@@ -15,20 +15,24 @@ struct mot__gemm {
     enum mot_act act;     /* fused into the last pass; NONE, RELU, LEAKY_RELU, SIGMOID, TANH */
 };
 
-/* Queue it. Which kernel computes it was decided for the device's class, by $MOTLEY_GEMM or by the
- * store; a candidate is tested against plain C when it is first chosen and dropped where it
- * computes wrongly. Any size from 0 works. */
+/* Queue it. Which kernel computes it was decided for the device's class or by its opener's wish; a
+ * candidate is tested against plain C when an orientation is first asked for, and dropped for it
+ * where it computes wrongly. Any size from 0 works. */
 mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm);
 
 /* For tests and measurements: by this candidate, without asking whether it is good. */
 mot_status mot__gemm_by(mot__device *device, enum mot__gemm_kind kind,
                         const struct mot__gemm *gemm);
-/* Test a candidate on this device against plain C (transposes, tile edges, and for CLBlast sizes
- * that reach its indirect kernel); *good and a sentence that says where it went wrong. Waits. */
-mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool *good, char *why,
-                          size_t bytes);
+/* Test a candidate on this device against plain C in one orientation (tile edges, and for CLBlast a
+ * size that reaches its indirect kernel); *good and a sentence that says where it went wrong.
+ * Waits. */
+mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool trans_a, bool trans_b,
+                          bool *good, char *why, size_t bytes);
 const char *mot__gemm_name(enum mot__gemm_kind kind); /* "clblast", "tile-cpu", "tile-gpu" */
-enum mot__gemm_kind mot__gemm_chosen(const mot__device *device);
+/* Choose for an orientation, if that was not done yet, and tell. Waits where it tests. */
+mot_status mot__gemm_choose(mot__device *device, bool trans_a, bool trans_b,
+                            enum mot__gemm_kind *out);
+enum mot__gemm_kind mot__gemm_chosen(const mot__device *device, bool trans_a, bool trans_b);
 
 /* Plain C, for tests: c (m, n) in double arithmetic. */
 void mot__gemm_reference(const struct mot__gemm *gemm, const float *a, const float *b,

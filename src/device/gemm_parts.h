@@ -8,7 +8,7 @@
 typedef mot_status mot__gemm_run(mot__device *device, const struct mot__gemm *gemm);
 
 struct mot__gemm_state {
-    enum mot__gemm_kind chosen;          /* AUTO: nobody asked yet */
+    enum mot__gemm_kind chosen[4];       /* by 2 trans_a + trans_b; AUTO: nobody asked yet */
     mot__gemm_run *run[MOT__GEMM_KINDS]; /* the candidates; tests put a wrong one here */
     size_t width, depth; /* of the CPU tile: floats in a register, steps of k in one pass */
     char defines[64];    /* of the CPU tile */

@@ -217,8 +217,8 @@ static mot_status judge(struct trial *trial, enum mot__gemm_kind kind, bool *goo
     return MOT_OK;
 }
 
-mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool *good, char *why,
-                          size_t bytes)
+mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool trans_a, bool trans_b,
+                          bool *good, char *why, size_t bytes)
 {
     /* A simulator would take hours for the large one. */
     const bool deep = kind == MOT__GEMM_CLBLAST && !device->facts.info.simulator;
@@ -230,10 +230,10 @@ mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool *g
     device->rehearsing = false;
     *good = true;
     snprintf(why, bytes, "right");
-    for (size_t i = 0; i < 4 * shapes && *good && status == MOT_OK; i++) {
-        const struct shape *shape = i / 4 < MOT__COUNT(small) ? &small[i / 4] : &large;
+    for (size_t i = 0; i < shapes && *good && status == MOT_OK; i++) {
+        const struct shape *shape = i < MOT__COUNT(small) ? &small[i] : &large;
 
-        status = trial_init(device, shape, i & 2, i & 1, &trial);
+        status = trial_init(device, shape, trans_a, trans_b, &trial);
         if (status == MOT_OK)
             status = judge(&trial, kind, good, why, bytes);
         trial_clear(&trial);

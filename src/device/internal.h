@@ -52,6 +52,7 @@ struct mot__device {
     cl_command_queue compute, up, down;
     struct mot_counts counts;
     bool rehearsing, lost, profile;
+    bool keeps_binaries; /* the driver does: we ask it for none */
     char cache_dir[512];
     enum mot__gemm_kind gemm_wish;
     struct mot__gemm_state *gemm;

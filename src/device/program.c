@@ -25,6 +25,14 @@ static const char *find_text(const char *name)
     return NULL;
 }
 
+uint64_t mot__program_sum(const char *program)
+{
+    const char *common = find_text("common"), *text = find_text(program);
+    const uint64_t sum = mot__hash64(common, strlen(common), 0);
+
+    return text ? mot__hash64(text, strlen(text), sum) : sum;
+}
+
 static void build_options(const mot__device *device, const char *defines, char *out, size_t bytes)
 {
     snprintf(out, bytes, "-cl-std=CL1.2 -DCLASS_CPU=%d %s",
@@ -40,7 +48,7 @@ static void cache_path(const mot__device *device, const char *text, const char *
     char hex[65];
 
     out[0] = '\0';
-    if (!device->cache_dir[0])
+    if (!device->cache_dir[0] || device->keeps_binaries)
         return;
     mot__sha256_init(&sum);
     mot__sha256_add(&sum, device->facts.key, strlen(device->facts.key));

@@ -36,6 +36,10 @@ static const struct mot__quirk_row rows[] = {
     {"Oclgrind*", NULL, NULL, MOT__QUIRK_SURVIVES_OUT_OF_RESOURCES,
      "a simulator: what is refused leaves the rest as it was",
      "https://github.com/jrprice/Oclgrind"},
+    {"Portable Computing Language*", NULL, NULL, MOT__QUIRK_KEEPS_BINARIES,
+     "it compiles every kernel of a program once more when asked for its binary, and keeps what it "
+     "compiled in a cache of its own (seen with 3.1)",
+     "https://github.com/pocl/pocl"},
     {NULL, "*Arc*A770*", NULL, MOT__QUIRK_CLBLAST_SUSPECT,
      "CLBlast's SGEMM was wrong in its indirect kernel",
      "https://github.com/CNugteren/CLBlast/issues/533"},

@@ -11,6 +11,7 @@ enum mot__quirk {
     MOT__QUIRK_SCALAR,    /* kernels without vectors, in groups of 32 items at most: class GPU */
     MOT__QUIRK_NO_SUB_DEVICES,            /* never call clCreateSubDevices */
     MOT__QUIRK_KEEP_SUB_DEVICES,          /* never release one: the driver still uses it */
+    MOT__QUIRK_KEEPS_BINARIES,            /* has a cache on disk, and ours would cost more */
     MOT__QUIRK_SURVIVES_OUT_OF_RESOURCES, /* elsewhere calls after it may hang: it is lost */
     MOT__QUIRK_UNMAP_WAITS,     /* a mapping must have been made before its unmapping is queued */
     MOT__QUIRK_CLBLAST_SUSPECT, /* CLBlast computed wrongly here: only where it is asked for */

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "ops/gather.h"
+#include "ops/selftest.h"
 
 #include <stdlib.h>
 
@@ -51,6 +52,41 @@ size_t mot__feed_estimate(const mot__device *device, const struct mot__samples *
     return DEPTH * *piece;
 }
 
+static mot_status gather(mot__feed *feed, mot__stage *stage, size_t rows, bool resident,
+                         struct mot__mem x, struct mot__mem y)
+{
+    const size_t element = feed->samples.dtype == MOT_DTYPE_U8 ? 1 : sizeof(float);
+    struct mot__gather gather = {.rows = rows,
+                                 .width = feed->samples.width,
+                                 .dtype = feed->samples.dtype,
+                                 .out = x,
+                                 .y_width = feed->y_words,
+                                 .y_out = y};
+    mot__buffer *buffer = mot__stage_buffer(stage);
+
+    if (resident) {
+        gather.index = (struct mot__mem){buffer, 0};
+        gather.x = (struct mot__mem){feed->all_x, 0};
+        gather.y = (struct mot__mem){feed->all_y, 0};
+    } else {
+        gather.x = (struct mot__mem){buffer, x_begin(feed, rows) / element};
+        gather.y = (struct mot__mem){buffer, 0};
+    }
+    return mot__gather_launch(feed->device, &gather);
+}
+
+/* The gather is built now, not in the first step; its places stand in for the plan's. */
+static mot_status rehearse(mot__feed *feed)
+{
+    const struct mot__mem any = {mot__stage_buffer(feed->stage[0]), 0};
+    mot_status status;
+
+    mot__device_rehearse(feed->device, true);
+    status = gather(feed, feed->stage[0], feed->rows, false, any, any);
+    mot__device_rehearse(feed->device, false);
+    return status;
+}
+
 mot_status mot__feed_open(mot__device *device, const struct mot__samples *samples, size_t rows,
                           mot__feed **out)
 {
@@ -65,8 +101,11 @@ mot_status mot__feed_open(mot__device *device, const struct mot__samples *sample
     feed->rows = rows;
     feed->x_bytes = x_bytes_of(samples);
     feed->y_words = words_of(samples);
+    MOT_TRY(mot__selftest_need(device, samples->dtype == MOT_DTYPE_U8 ? MOT__OP_GATHER_U8
+                                                                      : MOT__OP_GATHER_F32));
     for (i = 0; i < DEPTH; i++)
         MOT_TRY(mot__stage_open(device, stage_bytes(samples, rows), &feed->stage[i]));
+    MOT_TRY(rehearse(feed));
     *out = feed;
     feed = NULL;
 done:
@@ -171,29 +210,6 @@ static size_t fill(const mot__feed *feed, const mot_batch *batch, size_t begin, 
     for (r = 0; r < rows; r++)
         index[r] = (uint32_t)batch->index[begin + r];
     return rows * sizeof *index;
-}
-
-static mot_status gather(mot__feed *feed, mot__stage *stage, size_t rows, bool resident,
-                         struct mot__mem x, struct mot__mem y)
-{
-    const size_t element = feed->samples.dtype == MOT_DTYPE_U8 ? 1 : sizeof(float);
-    struct mot__gather gather = {.rows = rows,
-                                 .width = feed->samples.width,
-                                 .dtype = feed->samples.dtype,
-                                 .out = x,
-                                 .y_width = feed->y_words,
-                                 .y_out = y};
-    mot__buffer *buffer = mot__stage_buffer(stage);
-
-    if (resident) {
-        gather.index = (struct mot__mem){buffer, 0};
-        gather.x = (struct mot__mem){feed->all_x, 0};
-        gather.y = (struct mot__mem){feed->all_y, 0};
-    } else {
-        gather.x = (struct mot__mem){buffer, x_begin(feed, rows) / element};
-        gather.y = (struct mot__mem){buffer, 0};
-    }
-    return mot__gather_launch(feed->device, &gather);
 }
 
 mot_status mot__feed_load(mot__feed *feed, const mot_batch *batch, size_t begin, size_t rows,

@@ -9,7 +9,8 @@
 
 typedef struct mot__feed mot__feed;
 
-/* For shards of at most `rows` rows of such samples. */
+/* For shards of at most `rows` rows of such samples. Tests and builds the gather: afterwards
+ * loading does not compile. */
 mot_status mot__feed_open(mot__device *device, const struct mot__samples *samples, size_t rows,
                           mot__feed **out);
 /* What that takes from the device's pool, in pieces of *piece bytes. */

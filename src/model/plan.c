@@ -8,6 +8,7 @@
 #include "ops/dense.h"
 #include "ops/dropout.h"
 #include "ops/loss.h"
+#include "ops/selftest.h"
 #include "ops/softmax.h"
 
 #include <stdlib.h>
@@ -434,6 +435,38 @@ mot_status mot__plan_estimate(const struct mot__plan_config *config, size_t *are
     return MOT_OK;
 }
 
+/* What this plan takes computes rightly here. Before the arena is there: the tests want memory. */
+static mot_status test_ops(const mot__plan *plan)
+{
+    static const struct {
+        bool tested;
+        enum mot__op op;
+    } of[] = {
+        [MOT__LOWERED_INPUT] = {false, MOT__OP_DENSE},
+        [MOT__LOWERED_DENSE] = {true, MOT__OP_DENSE},
+        [MOT__LOWERED_ACTIVATION] = {true, MOT__OP_ACTIVATION},
+        [MOT__LOWERED_SOFTMAX] = {true, MOT__OP_SOFTMAX},
+        [MOT__LOWERED_DROPOUT] = {true, MOT__OP_DROPOUT},
+        [MOT__LOWERED_ADD] = {true, MOT__OP_ADD},
+    };
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < plan->low.count; i++) {
+        const enum mot__lowered_kind kind = plan->low.op[i].kind;
+
+        if (of[kind].tested)
+            MOT_TRY(mot__selftest_need(plan->device, of[kind].op));
+        if (plan->config.training && kind == MOT__LOWERED_DENSE)
+            MOT_TRY(mot__selftest_need(plan->device, MOT__OP_DENSE_BACK));
+    }
+    if (plan->low.joined)
+        MOT_TRY(mot__selftest_need(plan->device, MOT__OP_SOFTMAX));
+    MOT_TRY(mot__selftest_need(plan->device, (enum mot__op)(MOT__OP_LOSS + (int)loss_kind(plan))));
+done:
+    return status;
+}
+
 mot_status mot__plan_open(mot__device *device, const struct mot__plan_config *config,
                           mot__plan **out)
 {
@@ -448,6 +481,7 @@ mot_status mot__plan_open(mot__device *device, const struct mot__plan_config *co
     plan->device = device;
     plan->config = *config;
     MOT_TRY(mot__lower(config, &plan->low));
+    MOT_TRY(test_ops(plan));
     MOT_TRY(mot__buffer_open(device, plan->low.floats * sizeof(float), &plan->arena));
     MOT_TRY(make_lists(plan));
     MOT_TRY(mot__plan_rehearse(plan, &plan->lists.forward));

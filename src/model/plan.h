@@ -61,7 +61,8 @@ struct mot__plan_lists {
         finish; /* after forward: the last softmax, where it was joined with the loss */
 };
 
-/* Allocates the arena and builds every kernel; afterwards a step does neither. */
+/* Tests the ops it takes, allocates the arena and builds every kernel; afterwards a step does none
+ * of it. An op that this device computes wrongly is MOT_DEVICE_FAILED. */
 mot_status mot__plan_open(mot__device *device, const struct mot__plan_config *config,
                           mot__plan **out);
 void mot__plan_close(mot__plan *plan);

@@ -1,10 +1,14 @@
 /* selftest.c - does this device compute? Each probe runs an op on small hard inputs and compares it
- * with plain C; the first that differs is the reason why the device is left out. */
+ * with plain C; the first value that differs is the reason why the device is not used. */
 #include "ops/selftest.h"
 #include "base/sum.h"
 #include "device/gemm.h"
 #include "device/kernels.h"
+#include "ops/activation.h"
+#include "ops/add.h"
 #include "ops/dense.h"
+#include "ops/dropout.h"
+#include "ops/gather.h"
 #include "ops/loss.h"
 #include "ops/softmax.h"
 
@@ -14,8 +18,8 @@
 #include <string.h>
 
 /* Places for operands and results, and the floats of each. */
-#define PLACE 8192
-enum { A, B, C, D, E, F, PLACES };
+#define PLACE 4096
+enum { A, B, C, D, E, F, G, PLACES };
 
 #define WHY 256
 
@@ -67,62 +71,79 @@ static mot_status compare(struct probe *probe, const char *what, size_t place, s
     return status;
 }
 
-/* Every transpose, a tile's inside and its edges, bias, activation and accumulation. */
-static mot_status probe_gemm(struct probe *probe)
+/* y = tanh(x W^T + b) over a tile's inside and its edges. */
+static mot_status probe_dense(struct probe *probe, int which)
 {
-    static const struct {
-        bool trans_a, trans_b, accumulate, bias;
-        size_t m, n, k;
-    } rows[] = {{false, true, false, true, 33, 65, 47},
-                {true, false, true, false, 65, 31, 33},
-                {false, false, false, false, 70, 64, 17},
-                {true, true, false, false, 5, 7, 130}};
+    const size_t rows = 33, in = 47, out = 65;
+    const struct mot__dense dense = {rows,         in,           out,          MOT_ACT_TANH,
+                                     at(probe, A), at(probe, B), at(probe, D), at(probe, C)};
+    const struct mot__gemm same = {
+        .trans_b = true, .m = rows, .n = out, .k = in, .alpha = 1, .act = MOT_ACT_TANH};
     mot_status status = MOT_OK;
 
-    for (size_t r = 0; r < MOT__COUNT(rows) && probe->good; r++) {
-        const size_t m = rows[r].m, n = rows[r].n, k = rows[r].k;
-        struct mot__gemm gemm = {rows[r].trans_a,
-                                 rows[r].trans_b,
-                                 m,
-                                 n,
-                                 k,
-                                 at(probe, A),
-                                 at(probe, B),
-                                 at(probe, C),
-                                 1,
-                                 rows[r].accumulate,
-                                 {NULL, 0},
-                                 MOT_ACT_NONE};
+    (void)which;
+    fill(probe->host[A], rows * in, 1);
+    fill(probe->host[B], out * in, 2);
+    fill(probe->host[D], out, 4);
+    MOT_TRY(put(probe, A, rows * in));
+    MOT_TRY(put(probe, B, out * in));
+    MOT_TRY(put(probe, D, out));
+    MOT_TRY(mot__dense_forward(probe->device, &dense));
+    mot__gemm_reference(&same, probe->host[A], probe->host[B], probe->host[D], probe->want);
+    MOT_TRY(compare(probe, "dense", C, rows * out, 2e-5));
+done:
+    return status;
+}
 
-        if (rows[r].bias) {
-            gemm.bias = at(probe, D);
-            gemm.act = MOT_ACT_TANH;
-        }
-        fill(probe->host[A], m * k, 1);
-        fill(probe->host[B], k * n, 2);
-        fill(probe->host[C], m * n, 3);
-        fill(probe->host[D], n, 4);
-        memcpy(probe->want, probe->host[C], m * n * sizeof(float));
-        MOT_TRY(put(probe, A, m * k));
-        MOT_TRY(put(probe, B, k * n));
-        MOT_TRY(put(probe, C, m * n));
-        MOT_TRY(put(probe, D, n));
-        MOT_TRY(mot__gemm(probe->device, &gemm));
-        mot__gemm_reference(&gemm, probe->host[A], probe->host[B],
-                            rows[r].bias ? probe->host[D] : NULL, probe->want);
-        MOT_TRY(compare(probe, "matrix product", C, m * n, 2e-5));
+/* The slope of tanh, then dw = dy^T x, dx = dy w and db, the sums of columns. */
+static mot_status probe_dense_back(struct probe *probe, int which)
+{
+    const size_t rows = 75, in = 31, out = 33;
+    const struct mot__dense dense = {rows,         in,           out,       MOT_ACT_TANH,
+                                     at(probe, A), at(probe, B), {NULL, 0}, at(probe, C)};
+    const struct mot__dense_back back = {
+        .dy = at(probe, D), .dw = at(probe, E), .db = at(probe, F), .dx = at(probe, G)};
+    const struct mot__gemm dw = {.trans_a = true, .m = out, .n = in, .k = rows, .alpha = 1};
+    const struct mot__gemm dx = {.m = rows, .n = in, .k = out, .alpha = 1};
+    float *dy = probe->host[D];
+    mot_status status = MOT_OK;
+
+    (void)which;
+    fill(probe->host[A], rows * in, 7);
+    fill(probe->host[B], out * in, 3);
+    fill(probe->host[C], rows * out, 8);
+    fill(dy, rows * out, 9);
+    MOT_TRY(put(probe, A, rows * in));
+    MOT_TRY(put(probe, B, out * in));
+    MOT_TRY(put(probe, C, rows * out));
+    MOT_TRY(put(probe, D, rows * out));
+    MOT_TRY(mot__dense_backward(probe->device, &dense, &back));
+    for (size_t i = 0; i < rows * out; i++)
+        dy[i] *= 1 - probe->host[C][i] * probe->host[C][i];
+    for (size_t o = 0; o < out; o++) {
+        double sum = 0;
+
+        for (size_t i = o; i < rows * out; i += out)
+            sum += (double)dy[i];
+        probe->want[o] = (float)sum;
     }
+    MOT_TRY(compare(probe, "sum of columns", F, out, 1e-5));
+    mot__gemm_reference(&dw, dy, probe->host[A], NULL, probe->want);
+    MOT_TRY(compare(probe, "gradient of the weights", E, out * in, 2e-5));
+    mot__gemm_reference(&dx, dy, probe->host[B], NULL, probe->want);
+    MOT_TRY(compare(probe, "gradient of the input", G, rows * in, 2e-5));
 done:
     return status;
 }
 
 /* Narrow rows (an item each) and wide ones (a group each on GPUs), with logits of thousands. */
-static mot_status probe_softmax(struct probe *probe)
+static mot_status probe_softmax(struct probe *probe, int which)
 {
     static const size_t widths[] = {10, 150};
     const size_t rows = 19;
     mot_status status = MOT_OK;
 
+    (void)which;
     for (size_t w = 0; w < MOT__COUNT(widths) && probe->good; w++) {
         const size_t n = rows * widths[w];
 
@@ -139,11 +160,12 @@ done:
 }
 
 /* Loss, gradient, and the sum over more rows than one lane adds. */
-static mot_status probe_loss(struct probe *probe)
+static mot_status probe_loss(struct probe *probe, int which)
 {
     const size_t rows = 301, width = 10, n = rows * width;
+    const enum mot__loss_kind kind = (enum mot__loss_kind)which;
     uint32_t *labels = malloc(rows * sizeof *labels);
-    const struct mot__loss loss = {.kind = MOT__LOSS_LOGITS,
+    const struct mot__loss loss = {.kind = kind,
                                    .rows = rows,
                                    .width = width,
                                    .x = at(probe, A),
@@ -160,14 +182,15 @@ static mot_status probe_loss(struct probe *probe)
         return mot__fail(MOT_NO_MEMORY, "selftest: %zu labels", rows);
     fill(probe->host[A], n, 6);
     for (size_t i = 0; i < n; i++)
-        probe->host[A][i] *= 6;
+        probe->host[A][i] = kind == MOT__LOSS_PROBABILITIES ? 0.5f + 0.49f * probe->host[A][i]
+                                                            : 6 * probe->host[A][i];
     for (size_t r = 0; r < rows; r++)
         labels[r] = (uint32_t)(r * 7 % width);
     MOT_TRY(put(probe, A, n));
     MOT_TRY(mot__buffer_write(probe->buffer[B], 0, labels, rows * sizeof *labels));
     MOT_TRY(mot__loss_launch(probe->device, &loss));
-    sum = mot__loss_reference(MOT__LOSS_LOGITS, rows, width, probe->host[A], labels, NULL,
-                              probe->host[D], probe->want, &correct);
+    sum = mot__loss_reference(kind, rows, width, probe->host[A], labels, NULL, probe->host[D],
+                              probe->want, &correct);
     MOT_TRY(compare(probe, "gradient of the loss", C, n, 1e-5));
     probe->want[0] = (float)sum;
     probe->want[1] = (float)correct;
@@ -179,42 +202,128 @@ done:
     return status;
 }
 
-/* Slope and column sums: the reduction of a bias. */
-static mot_status probe_bias(struct probe *probe)
+static mot_status probe_activation(struct probe *probe, int which)
 {
-    const size_t rows = 75, in = 9, out = 70;
-    const struct mot__dense dense = {rows,         in,           out,       MOT_ACT_TANH,
-                                     at(probe, A), at(probe, B), {NULL, 0}, at(probe, C)};
-    const struct mot__dense_back back = {
-        .dy = at(probe, D), .dw = at(probe, E), .db = at(probe, F)};
+    static const enum mot_act acts[] = {MOT_ACT_RELU, MOT_ACT_LEAKY_RELU, MOT_ACT_SIGMOID,
+                                        MOT_ACT_TANH, MOT_ACT_GELU};
+    const size_t n = 300;
+    const float *x = probe->host[A], *dy = probe->host[C];
     mot_status status = MOT_OK;
 
-    fill(probe->host[A], rows * in, 7);
-    fill(probe->host[C], rows * out, 8);
-    fill(probe->host[D], rows * out, 9);
-    for (size_t o = 0; o < out; o++) {
-        double sum = 0;
-
-        for (size_t i = o; i < rows * out; i += out) {
-            const double y = (double)probe->host[C][i];
-
-            sum += (double)probe->host[D][i] * (1 - y * y);
-        }
-        probe->want[o] = (float)sum;
+    (void)which;
+    fill(probe->host[A], n, 10);
+    fill(probe->host[C], n, 11);
+    for (size_t i = 0; i < n; i++)
+        probe->host[A][i] *= 5;
+    MOT_TRY(put(probe, A, n));
+    MOT_TRY(put(probe, C, n));
+    for (size_t a = 0; a < MOT__COUNT(acts) && probe->good; a++) {
+        MOT_TRY(mot__activation_forward(probe->device, acts[a], n, at(probe, A), at(probe, B)));
+        MOT_TRY(mot__activation_backward(probe->device, acts[a], n, at(probe, A), at(probe, B),
+                                         at(probe, C), at(probe, D)));
+        for (size_t i = 0; i < n; i++)
+            probe->want[i] = (float)mot__activation_reference(acts[a], (double)x[i]);
+        MOT_TRY(compare(probe, "activation", B, n, 1e-5));
+        for (size_t i = 0; i < n; i++)
+            probe->want[i] = dy[i] * (float)mot__activation_slope_reference(acts[a], (double)x[i]);
+        MOT_TRY(compare(probe, "gradient of an activation", D, n, 1e-4));
     }
-    MOT_TRY(put(probe, A, rows * in));
-    MOT_TRY(put(probe, C, rows * out));
-    MOT_TRY(put(probe, D, rows * out));
-    MOT_TRY(mot__dense_backward(probe->device, &dense, &back));
-    MOT_TRY(compare(probe, "sum of columns", F, out, 1e-5));
 done:
     return status;
 }
 
-static mot_status run(mot__device *device, bool *good, char *why)
+static mot_status probe_dropout(struct probe *probe, int which)
 {
-    static mot_status (*const probes[])(struct probe *) = {probe_gemm, probe_softmax, probe_loss,
-                                                           probe_bias};
+    const struct mot__dropout dropout = {19, 21, 0.25, 7, 3, 5, 1000};
+    const size_t n = dropout.rows * dropout.width;
+    mot_status status = MOT_OK;
+
+    (void)which;
+    fill(probe->host[A], n, 12);
+    mot__dropout_reference(&dropout, probe->host[A], probe->want);
+    MOT_TRY(put(probe, A, n));
+    MOT_TRY(mot__dropout_launch(probe->device, &dropout, at(probe, A), at(probe, B)));
+    MOT_TRY(compare(probe, "dropout", B, n, 1e-6));
+done:
+    return status;
+}
+
+static mot_status probe_add(struct probe *probe, int which)
+{
+    const size_t n = 333;
+    mot_status status = MOT_OK;
+
+    (void)which;
+    fill(probe->host[A], n, 13);
+    fill(probe->host[B], n, 14);
+    for (size_t i = 0; i < n; i++)
+        probe->want[i] = probe->host[A][i] + probe->host[B][i];
+    MOT_TRY(put(probe, A, n));
+    MOT_TRY(put(probe, B, n));
+    MOT_TRY(mot__add_launch(probe->device, n, at(probe, A), at(probe, B), at(probe, C)));
+    MOT_TRY(compare(probe, "addition", C, n, 1e-7));
+done:
+    return status;
+}
+
+/* Rows from the last to the first, with a label each. */
+static mot_status probe_gather(struct probe *probe, int which)
+{
+    const size_t rows = 35, width = 21;
+    const bool bytes = which == MOT_DTYPE_U8;
+    const struct mot__gather gather = {
+        rows,         width, (enum mot_dtype)which, at(probe, A), at(probe, B),
+        at(probe, C), 1,     at(probe, D),          at(probe, E)};
+    uint32_t *index = (uint32_t *)(void *)probe->host[A];
+    unsigned char *byte = (unsigned char *)probe->host[B];
+    mot_status status = MOT_OK;
+
+    fill(probe->host[B], rows * width, 15);
+    fill(probe->host[D], rows, 16);
+    for (size_t r = 0; r < rows; r++) {
+        const size_t from = rows - 1 - r;
+
+        index[r] = (uint32_t)from;
+        for (size_t j = 0; j < width; j++)
+            probe->want[r * width + j] =
+                bytes ? (float)byte[from * width + j] / 255 : probe->host[B][from * width + j];
+    }
+    MOT_TRY(put(probe, A, rows));
+    MOT_TRY(put(probe, B, rows * width));
+    MOT_TRY(put(probe, D, rows));
+    MOT_TRY(mot__gather_launch(probe->device, &gather));
+    MOT_TRY(compare(probe, "gather", C, rows * width, 1e-6));
+    for (size_t r = 0; r < rows; r++)
+        probe->want[r] = probe->host[D][rows - 1 - r];
+    MOT_TRY(compare(probe, "gather of labels", E, rows, 0));
+done:
+    return status;
+}
+
+static const struct {
+    const char *name;
+    mot_status (*run)(struct probe *probe, int which);
+    int which;
+    bool gemm, trans_a, trans_b; /* whose candidate the verdict is about */
+} probes[MOT__OPS] = {
+    [MOT__OP_DENSE] = {"dense", probe_dense, 0, true, false, true},
+    [MOT__OP_DENSE_BACK] = {"dense-back", probe_dense_back, 0, true, true, false},
+    [MOT__OP_SOFTMAX] = {"softmax", probe_softmax, 0, false, false, false},
+    [MOT__OP_ACTIVATION] = {"activation", probe_activation, 0, false, false, false},
+    [MOT__OP_DROPOUT] = {"dropout", probe_dropout, 0, false, false, false},
+    [MOT__OP_ADD] = {"add", probe_add, 0, false, false, false},
+    [MOT__OP_GATHER_F32] = {"gather-f32", probe_gather, MOT_DTYPE_F32, false, false, false},
+    [MOT__OP_GATHER_U8] = {"gather-u8", probe_gather, MOT_DTYPE_U8, false, false, false},
+    [MOT__OP_LOSS +
+        MOT__LOSS_LOGITS] = {"loss-logits", probe_loss, MOT__LOSS_LOGITS, false, false, false},
+    [MOT__OP_LOSS + MOT__LOSS_PROBABILITIES] = {"loss-probabilities", probe_loss,
+                                                MOT__LOSS_PROBABILITIES, false, false, false},
+    [MOT__OP_LOSS +
+        MOT__LOSS_SQUARES] = {"loss-squares", probe_loss, MOT__LOSS_SQUARES, false, false, false},
+};
+
+static mot_status run(mot__device *device, enum mot__op op, bool *good, char *why)
+{
     struct probe probe = {.device = device, .good = true, .why = why};
     float *memory = calloc((PLACES + 1) * PLACE, sizeof *memory);
     mot_status status = MOT_OK;
@@ -226,8 +335,7 @@ static mot_status run(mot__device *device, bool *good, char *why)
     probe.want = memory + PLACES * PLACE;
     for (size_t p = 0; p < PLACES; p++)
         MOT_TRY(mot__buffer_open(device, PLACE * sizeof(float), &probe.buffer[p]));
-    for (size_t p = 0; p < MOT__COUNT(probes) && probe.good; p++)
-        MOT_TRY(probes[p](&probe));
+    MOT_TRY(probes[op].run(&probe, probes[op].which));
     *good = probe.good;
 done:
     for (size_t p = 0; p < PLACES; p++)
@@ -238,40 +346,66 @@ done:
 
 /* Other texts, another version, class or GEMM are another test. The device and driver are in the
  * store's own key. */
-static void key_of(const mot__device *device, char *out, size_t bytes)
+static mot_status key_of(mot__device *device, enum mot__op op, char *out, size_t bytes)
 {
+    enum mot__gemm_kind kind = MOT__GEMM_AUTO;
     const struct mot__kernel_text *row;
+    mot_status status = MOT_OK;
     uint64_t sum = 0;
 
+    if (probes[op].gemm)
+        status = mot__gemm_choose(device, probes[op].trans_a, probes[op].trans_b, &kind);
     for (row = mot__kernel_texts; row->name; row++)
         sum = mot__hash64(row->text, strlen(row->text), sum);
-    snprintf(out, bytes, "selftest.%s.%s.%s.%016llx", mot_version(),
+    snprintf(out, bytes, "selftest.%s.%s.%s%s%s.%016llx", mot_version(),
              mot__device_facts(device)->device_class == MOT_CLASS_CPU ? "cpu" : "gpu",
-             mot__gemm_name(mot__gemm_chosen(device)), (unsigned long long)sum);
+             probes[op].name, probes[op].gemm ? "." : "",
+             probes[op].gemm ? mot__gemm_name(kind) : "", (unsigned long long)sum);
+    return status;
 }
 
-mot_status mot__selftest(mot__device *device, bool fresh, bool *good, char *why, size_t bytes)
+static mot_status judge(mot__device *device, enum mot__op op, bool fresh, bool *good, char *reason)
 {
-    char key[160], reason[WHY] = "";
+    char key[160];
     bool found = false;
     mot_status status = MOT_OK;
 
-    key_of(device, key, sizeof key);
+    MOT_TRY(key_of(device, op, key, sizeof key));
     if (!fresh)
-        MOT_TRY(mot__store_get(device, key, reason, sizeof reason, &found));
+        MOT_TRY(mot__store_get(device, key, reason, WHY, &found));
     if (found) {
         *good = strcmp(reason, "good") == 0;
-    } else {
-        status = run(device, good, reason);
-        if (status == MOT_DEVICE_FAILED || status == MOT_UNSUPPORTED) { /* may pass; not kept */
-            *good = false;
-            snprintf(reason, sizeof reason, "%.*s", WHY - 1, mot_error());
-            status = MOT_OK;
-        } else if (status == MOT_OK) {
-            MOT_TRY(mot__store_set(device, key, *good ? "good" : reason));
-        }
+        return MOT_OK;
     }
-    snprintf(why, bytes, "%s", status == MOT_OK && *good ? "" : reason);
+    MOT_TRY(run(device, op, good, reason));
+    MOT_TRY(mot__store_set(device, key, *good ? "good" : reason));
 done:
     return status;
+}
+
+mot_status mot__selftest(mot__device *device, enum mot__op op, bool fresh, bool *good, char *why,
+                         size_t bytes)
+{
+    char reason[WHY] = "";
+    mot_status status = judge(device, op, fresh, good, reason);
+
+    if (status == MOT_DEVICE_FAILED || status == MOT_UNSUPPORTED) { /* may pass; not kept */
+        *good = false;
+        snprintf(reason, sizeof reason, "%.*s", WHY - 1, mot_error());
+        status = MOT_OK;
+    }
+    snprintf(why, bytes, "%s", status == MOT_OK && *good ? "" : reason);
+    return status;
+}
+
+mot_status mot__selftest_need(mot__device *device, enum mot__op op)
+{
+    char why[WHY] = "";
+    bool good = false;
+    mot_status status = mot__selftest(device, op, false, &good, why, sizeof why);
+
+    if (status != MOT_OK || good)
+        return status;
+    return mot__fail(MOT_DEVICE_FAILED, "%s computes wrongly: %s",
+                     mot__device_facts(device)->info.name, why);
 }

@@ -98,12 +98,15 @@ struct mot__beside { /* parameters, then the state that the rule has */
 void mot__update_beside(const struct mot_optimizer *optimizer, double lr, size_t n,
                         const struct mot__beside *rows, const float *g, const float *verdict);
 
-/* Hard values (next to the smallest and largest, zeros of both signs, ordinary) through norm,
- * verdict and update of every rule, against the host's bits. *good = false with a sentence in why:
- * send this lane weights, not gradients. Remembered in the device's store; fresh = true tests
- * anew. Waits. */
-mot_status mot__optim_selftest(mot__device *device, bool fresh, bool *good, char *why,
-                               size_t bytes);
+/* Hard values (next to the smallest and largest, zeros of both signs, ordinary) through the norm
+ * where this optimizer clips, the verdict and the update by its rule, against the host's bits.
+ * *good = false with a sentence in why: send this lane weights, not gradients. Remembered in the
+ * device's store; fresh = true tests anew. Waits. */
+mot_status mot__optim_selftest(mot__device *device, const struct mot_optimizer *optimizer,
+                               bool fresh, bool *good, char *why, size_t bytes);
+/* The same as one call: a rule that is wrong is MOT_DEVICE_FAILED with the device's name and why.
+ */
+mot_status mot__optim_need(mot__device *device, const struct mot_optimizer *optimizer);
 void mot__optim_hard_values(uint64_t seed, size_t n, float *out); /* never NaN or infinite */
 
 #endif

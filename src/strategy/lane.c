@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "ops/selftest.h"
-#include "optim/optim.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -63,20 +62,6 @@ static void run_lane(void *user)
 
 /* ---- opening and closing, on the lane's own thread ---- */
 
-static mot_status test_device(mot__device *device)
-{
-    char why[256] = "";
-    bool good = false;
-    mot_status status = mot__selftest(device, false, &good, why, sizeof why);
-
-    if (status == MOT_OK && good)
-        status = mot__optim_selftest(device, false, &good, why, sizeof why);
-    if (status != MOT_OK || good)
-        return status;
-    return mot__fail(MOT_DEVICE_FAILED, "%s computes wrongly: %s",
-                     mot__device_facts(device)->info.name, why);
-}
-
 /* The device did something: its deadline begins anew. */
 static void on_beat(void *user)
 {
@@ -87,6 +72,8 @@ static void on_beat(void *user)
     mot__lock_give(&lane->lock);
 }
 
+/* What every network needs is tested while the device can still be left out; the rest when a plan
+ * takes it. */
 static mot_status job_open(mot__lane *lane, void *user, void *payload)
 {
     mot_status status;
@@ -94,7 +81,7 @@ static mot_status job_open(mot__lane *lane, void *user, void *payload)
     (void)user, (void)payload;
     status = mot__device_open(lane->config.inventory, &lane->config.pick, &lane->config.options,
                               &lane->device);
-    return status != MOT_OK ? status : test_device(lane->device);
+    return status != MOT_OK ? status : mot__selftest_need(lane->device, MOT__OP_DENSE);
 }
 
 static mot_status job_close(mot__lane *lane, void *user, void *payload)

@@ -125,6 +125,7 @@ mot_status mot__own_plan(mot_replica *replica, mot__plan *plan)
     if (replica->parameters->pieces > MOT__STAGE_SLOTS)
         return mot__fail(MOT_UNSUPPORTED, "parameters in %zu pieces: %d are the most",
                          replica->parameters->pieces, MOT__STAGE_SLOTS);
+    MOT_TRY(mot__optim_need(replica->device, &replica->common->config.optimizer));
     MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_odd, replica, 0}));
     if (replica->common->config.optimizer.clip_norm > 0)
         MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_norm, replica, 0}));

@@ -5,11 +5,12 @@
 
 #include "device/gemm.h"
 #include "ops/dense.h"
+#include "ops/gather.h"
 #include "ops/loss.h"
 #include "ops/selftest.h"
 #include "ops/softmax.h"
 
-enum fault { NONE, GEMM, SOFTMAX, LOSS_GRADIENT, LOSS_SUM, BIAS, REFUSED };
+enum fault { NONE, DENSE, WEIGHTS, BIAS, SOFTMAX, LOSS_GRADIENT, LOSS_SUM, GATHER, REFUSED };
 static enum fault fault; /* what goes wrong; the tests' own */
 
 /* Value 2 of a place becomes what it never should be; value NaN is the hardest to see. */
@@ -20,10 +21,14 @@ static mot_status spoil(mot_status status, bool now, struct mot__mem mem, float 
     return status;
 }
 
-static mot_status gemm_here(mot__device *device, const struct mot__gemm *gemm)
+static mot_status forward_here(mot__device *device, const struct mot__dense *dense)
 {
-    return spoil(mot__gemm(device, gemm), fault == GEMM && gemm->trans_a && gemm->trans_b, gemm->c,
-                 NAN);
+    return spoil(mot__dense_forward(device, dense), fault == DENSE, dense->y, NAN);
+}
+
+static mot_status gather_here(mot__device *device, const struct mot__gather *gather)
+{
+    return spoil(mot__gather_launch(device, gather), fault == GATHER, gather->y_out, 0.5f);
 }
 
 static mot_status softmax_here(mot__device *device, size_t rows, size_t width, struct mot__mem x,
@@ -46,10 +51,14 @@ static mot_status loss_here(mot__device *device, const struct mot__loss *loss)
 static mot_status dense_here(mot__device *device, const struct mot__dense *dense,
                              const struct mot__dense_back *back)
 {
-    return spoil(mot__dense_backward(device, dense, back), fault == BIAS, back->db, 0.001f);
+    mot_status status = mot__dense_backward(device, dense, back);
+
+    status = spoil(status, fault == BIAS, back->db, 0.001f);
+    return spoil(status, fault == WEIGHTS, back->dw, 9);
 }
 
-#define mot__gemm(device, gemm) gemm_here(device, gemm) /* the function, not the struct */
+#define mot__dense_forward forward_here
+#define mot__gather_launch gather_here
 #define mot__softmax_forward softmax_here
 #define mot__loss_launch loss_here
 #define mot__dense_backward dense_here
@@ -59,15 +68,16 @@ static void a_right_device_is_good(void **state)
 {
     (void)state;
     TEST_EACH_DEVICE(device)
-    {
+    for (int op = 0; op < MOT__OPS; op++) {
         char why[128] = "x";
         bool good = false;
 
         fault = NONE;
-        assert_ok(mot__selftest(device, true, &good, why, sizeof why));
+        assert_ok(mot__selftest(device, (enum mot__op)op, true, &good, why, sizeof why));
         if (!good)
             fail_msg("[%s] %s", check_where(), why);
         assert_string_equal(why, "");
+        assert_ok(mot__selftest_need(device, (enum mot__op)op));
     }
 }
 
@@ -75,27 +85,41 @@ static void one_wrong_value_is_found_and_named(void **state)
 {
     static const struct {
         enum fault fault;
+        enum mot__op op;
         const char *text;
-    } rows[] = {{GEMM, "matrix product is wrong: value 2 of 35 is "},
-                {SOFTMAX, "softmax is wrong: value 2 of 2850 is 0.9"},
-                {LOSS_GRADIENT, "gradient of the loss is wrong: value 2 of "},
-                {LOSS_SUM, "sum of the losses is wrong: value 2 of 4 is 300, not 301"},
-                {BIAS, "sum of columns is wrong: value 2 of 70 is 0.001"},
-                {REFUSED, "building cl/softmax.cl: no"}};
+    } rows[] = {
+        {DENSE, MOT__OP_DENSE, "dense is wrong: value 2 of 2145 is "},
+        {SOFTMAX, MOT__OP_SOFTMAX, "softmax is wrong: value 2 of 2850 is 0.9"},
+        {LOSS_GRADIENT, MOT__OP_LOSS, "gradient of the loss is wrong: value 2 of "},
+        {LOSS_GRADIENT, MOT__OP_LOSS + MOT__LOSS_SQUARES, "gradient of the loss is wrong: value 2"},
+        {LOSS_SUM, MOT__OP_LOSS + MOT__LOSS_PROBABILITIES,
+         "sum of the losses is wrong: value 2 of 4 is 300, not 301"},
+        {WEIGHTS, MOT__OP_DENSE_BACK, "gradient of the weights is wrong: value 2 of 1023 is 9"},
+        {BIAS, MOT__OP_DENSE_BACK, "sum of columns is wrong: value 2 of 33 is 0.001"},
+        {GATHER, MOT__OP_GATHER_U8, "gather of labels is wrong: value 2 of 35 is 0.5"},
+        {REFUSED, MOT__OP_SOFTMAX, "building cl/softmax.cl: no"}};
 
     (void)state;
     TEST_EACH_DEVICE(device)
-    for (size_t r = test_small() ? 4 : 0; r < MOT__COUNT(rows); r++) {
+    for (size_t r = test_small() ? 6 : 0; r < MOT__COUNT(rows); r++) {
         char why[128] = "";
         bool good = true;
 
         fault = rows[r].fault;
-        assert_ok(mot__selftest(device, true, &good, why, sizeof why));
+        assert_ok(mot__selftest(device, rows[r].op, true, &good, why, sizeof why));
         assert_false(good);
         if (!strstr(why, rows[r].text))
             fail_msg("[%s] \"%s\" does not say \"%s\"", check_where(), why, rows[r].text);
     }
     fault = NONE;
+    TEST_EACH_DEVICE(device) /* nothing wrong stays in the store */
+    for (int op = 0; op < MOT__OPS; op++) {
+        char why[128];
+        bool good = false;
+
+        assert_ok(mot__selftest(device, (enum mot__op)op, true, &good, why, sizeof why));
+        assert_true(good);
+    }
 }
 
 static void the_verdict_is_remembered(void **state)
@@ -108,12 +132,12 @@ static void the_verdict_is_remembered(void **state)
         bool good = wrong;
 
         fault = wrong ? BIAS : NONE;
-        assert_ok(mot__selftest(device, true, &good, why, sizeof why));
+        assert_ok(mot__selftest(device, MOT__OP_DENSE_BACK, true, &good, why, sizeof why));
         assert_true(good == !wrong);
         fault = NONE;
         before = *after;
         good = wrong;
-        assert_ok(mot__selftest(device, false, &good, again, sizeof again));
+        assert_ok(mot__selftest(device, MOT__OP_DENSE_BACK, false, &good, again, sizeof again));
         assert_true(good == !wrong);
         assert_string_equal(again, why);
         assert_int_equal(after->launches, before.launches);

@@ -3,17 +3,23 @@
  * anew where it needs a second process: a fork behind OpenCL's start may hang. */
 #include "support/room.h"
 
+#include "device/internal.h"
+
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 extern char **environ;
 static const char *self;
 
+/* Our cache is tested on whatever device is here, also on one whose driver keeps its own. */
 static mot__device *open_cached(const char *dir)
 {
     const struct mot__device_options options = {.cache_dir = dir};
+    mot__device *device = room_device(room()->pick, &options);
 
-    return room_device(room()->pick, &options);
+    device->keeps_binaries = false;
+    return device;
 }
 
 /* Launch add and see that it adds; returns how often the compiler ran. */
@@ -108,6 +114,7 @@ static void what_differs_in_class_or_defines_is_kept_apart(void **state)
 
             options.device_class = (enum mot_device_class)c;
             device = room_device(room()->pick, &options);
+            device->keeps_binaries = false;
             assert_int_equal(use_add(device), again ? 0 : 1);
             mot__device_close(device);
         }
@@ -169,6 +176,20 @@ static void a_folder_that_cannot_be_written_is_no_error(void **state)
     assert_int_equal(compiles_with(folder_path(&room()->folder, "plain_file/cache")), 1);
     assert_int_equal(compiles_with(file), 1);
     assert_int_equal(compiles_with("/proc/motley"), 1);
+}
+
+static void a_driver_that_keeps_binaries_is_asked_for_none(void **state)
+{
+    const char *dir = folder_path(&room()->folder, "kept");
+    mot__device *device = open_cached(dir);
+    char folder[600];
+
+    (void)state;
+    device->keeps_binaries = true;
+    assert_int_equal(use_add(device), 1);
+    mot__device_close(device);
+    snprintf(folder, sizeof folder, "%s/programs", dir);
+    assert_int_equal(access(folder, F_OK), -1);
 }
 
 static void an_empty_cache_dir_writes_nothing(void **state)
@@ -246,6 +267,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_damaged_file_is_made_anew),
         cmocka_unit_test(what_the_driver_refuses_is_built_from_its_text),
         cmocka_unit_test(a_folder_that_cannot_be_written_is_no_error),
+        cmocka_unit_test(a_driver_that_keeps_binaries_is_asked_for_none),
         cmocka_unit_test(an_empty_cache_dir_writes_nothing),
         cmocka_unit_test(two_processes_may_start_together),
         cmocka_unit_test(what_cannot_be_had_is_said_in_words),

@@ -340,26 +340,48 @@ static void a_size_that_is_not_whole_gets_a_sentence(void **state)
 
 static void the_self_test_is_passed_and_remembered(void **state)
 {
-    char why[256] = "untouched", value[64] = "";
-    bool good = false, found = false;
+    const struct mot_optimizer *rule = NULL;
 
     (void)state;
     TEST_EACH_DEVICE(device)
-    {
-        assert_ok(mot__optim_selftest(device, true, &good, why, sizeof why));
+    for (size_t r = 0; r < MOT__COUNT(rules); r++) {
+        struct mot_counts before, *after = mot__device_counts(device);
+        char why[256] = "untouched";
+        bool good = false;
+
+        rule = &rules[r].optimizer;
+        assert_ok(mot__optim_selftest(device, rule, true, &good, why, sizeof why));
         if (!good)
             fail_msg("[%s] %s", check_where(), why);
         assert_string_equal(why, "");
-        assert_ok(mot__store_get(device, "optim.update", value, sizeof value, &found));
-        if (!found) /* no folder to keep it in */
-            continue;
-        assert_string_equal(value, "good");
-        assert_ok(mot__store_set(device, "optim.update", "SGD: a story"));
-        assert_ok(mot__optim_selftest(device, false, &good, why, sizeof why));
+        before = *after;
+        assert_ok(mot__optim_selftest(device, rule, false, &good, why, sizeof why));
+        assert_true(good);
+        assert_int_equal(after->launches, before.launches);
+    }
+}
+
+static void a_kept_verdict_speaks_for_its_rule_alone(void **state)
+{
+    const struct mot_optimizer sgd = mot_optimizer_default(MOT_RULE_SGD);
+    const struct mot_optimizer adam = mot_optimizer_default(MOT_RULE_ADAM);
+    char key[80], why[256];
+    bool good = true;
+
+    (void)state;
+    snprintf(key, sizeof key, "optim.SGD.%016llx", (unsigned long long)mot__program_sum("update"));
+    TEST_EACH_DEVICE(device)
+    {
+        assert_ok(mot__store_set(device, key, "SGD: a story"));
+        assert_ok(mot__optim_selftest(device, &sgd, false, &good, why, sizeof why));
         assert_false(good);
         assert_string_equal(why, "SGD: a story");
-        assert_ok(mot__optim_selftest(device, true, &good, why, sizeof why));
+        assert_story(mot__optim_need(device, &sgd), MOT_DEVICE_FAILED,
+                     "computes wrongly: SGD: a story");
+        assert_ok(mot__optim_need(device, &adam));
+        assert_ok(mot__optim_selftest(device, &sgd, true, &good, why, sizeof why));
         assert_true(good);
+        assert_ok(mot__optim_need(device, &sgd));
     }
 }
 
@@ -373,6 +395,7 @@ int main(void)
         cmocka_unit_test(the_smallest_sizes_work),
         cmocka_unit_test(a_size_that_is_not_whole_gets_a_sentence),
         cmocka_unit_test(the_self_test_is_passed_and_remembered),
+        cmocka_unit_test(a_kept_verdict_speaks_for_its_rule_alone),
     };
 
     return cmocka_run_group_tests(tests, test_devices_open, test_devices_close);

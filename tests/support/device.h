@@ -38,12 +38,16 @@ static inline struct test_devices *test_devices(void)
 static inline struct mot__device_options test_device_options(enum mot_device_class device_class)
 {
     static char cache[512];
-    const char *home = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("XDG_CACHE_HOME"), *gemm = getenv("MOTLEY_GEMM");
     struct mot__device_options options = {0};
 
     snprintf(cache, sizeof cache, "%s%s", home ? home : "", home ? "/motley-tests" : "");
     options.cache_dir = cache;
     options.device_class = device_class;
+    if (gemm) /* a fleet reads it too */
+        options.gemm = strcmp(gemm, "clblast") == 0 ? MOT__GEMM_CLBLAST
+                       : strcmp(gemm, "tile") == 0  ? MOT__GEMM_TILE
+                                                    : MOT__GEMM_AUTO;
     return options;
 }
 

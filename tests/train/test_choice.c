@@ -57,10 +57,24 @@ static void a_wish_for_the_tile_means_the_tile_of_the_class(void **state)
     assert_int_equal(calls_of(MOT_CLASS_CPU, "tile", "gemm_gpu"), 0);
 }
 
+static void what_the_configuration_says_wins_over_the_environment(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("MOTLEY_GEMM", "clblast", 1), 0);
+    assert_int_equal(calls_of(MOT_CLASS_CPU, "auto", "gemm_cpu"), 3 * 5);
+    assert_int_equal(setenv("MOTLEY_GEMM", "tile", 1), 0);
+    assert_int_equal(calls_of(MOT_CLASS_CPU, NULL, "gemm_cpu"), 3 * 5);
+    assert_int_equal(setenv("MOTLEY_GEMM", "best", 1), 0);
+    assert_story(mot_fleet_open(NULL, &(mot_fleet *){NULL}), MOT_BAD_ARG,
+                 "MOTLEY_GEMM \"best\" is none of auto, clblast, tile");
+    unsetenv("MOTLEY_GEMM");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wish_for_the_tile_means_the_tile_of_the_class),
+        cmocka_unit_test(what_the_configuration_says_wins_over_the_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* test_counts.c - what one step costs, exactly: launches, waits, transfers and bytes of the
  * presets, alone, mirrored and central. Times are noise on a busy machine; counts are not. A step
  * that grows dearer fails here; one that grows cheaper lowers the table. */
+#include "support/folder.h"
 #include "support/train.h"
 
 #include <motley/bench.h>
@@ -134,11 +135,48 @@ static void a_step_allocates_and_compiles_nothing(void **state)
     train_set_clear(&set);
 }
 
+/* Opening built everything, the feed's gather too: also where the self-tests, which build what they
+ * test, are remembered from an earlier start. */
+static void the_first_step_allocates_and_compiles_nothing(void **state)
+{
+    static const char *const devices[] = {"0", "0,0"};
+    struct mot_trainer_config config = train_config();
+    struct mot_bench_config bench = mot_bench_config_default();
+    struct mot_fleet_config fleet = mot_fleet_config_default();
+    struct folder folder;
+
+    (void)state;
+    assert_true(folder_open(&folder));
+    bench.seconds = 0.01;
+    bench.windows = 1;
+    fleet.cache_dir = folder.path;
+    for (size_t i = 0; i < 4; i++) {
+        struct train_run run = {0};
+        struct mot_bench_train seen;
+
+        bench.resident = i / 2;
+        fleet.devices = devices[i % 2];
+        assert_ok(mot_fleet_open(&fleet, &run.fleet));
+        assert_ok(mot_data_digits(1, BATCH * STEPS, &run.data));
+        assert_ok(mot_data_batch(run.data, BATCH));
+        assert_ok(mot_model_open(&run.net));
+        assert_ok(mot_model_input(run.net, mot_data_shape(run.data)));
+        assert_ok(mot_model_text(run.net, "mlp64"));
+        assert_ok(mot_bench_train(run.fleet, run.net, &config, run.data, &bench, &seen, NULL));
+        assert_int_equal(seen.first.allocations, 0);
+        assert_int_equal(seen.first.compiles, 0);
+        assert_int_equal(seen.first.launches, 12);
+        train_close(&run);
+    }
+    folder_close(&folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_costs_what_the_table_says),
         cmocka_unit_test(a_step_allocates_and_compiles_nothing),
+        cmocka_unit_test(the_first_step_allocates_and_compiles_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

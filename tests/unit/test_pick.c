@@ -446,7 +446,7 @@ static void quirks_are_found_by_platform_and_name(void **state)
     assert_true(mot__quirk_has(&mesa, MOT__QUIRK_UNMAP_WAITS, NULL));
     for (int flag = 0; flag < MOT__QUIRKS; flag++)
         assert_int_equal(mot__quirk_has(&cpu, (enum mot__quirk)flag, NULL),
-                         flag == MOT__QUIRK_KEEP_SUB_DEVICES ||
+                         flag == MOT__QUIRK_KEEP_SUB_DEVICES || flag == MOT__QUIRK_KEEPS_BINARIES ||
                              flag == MOT__QUIRK_SURVIVES_OUT_OF_RESOURCES); /* PoCL's only ones */
 }
 
