@@ -13,8 +13,8 @@ motley=$here/build/motley
 data=${1:-digits}
 seconds=${SECONDS_EACH:-5}
 
-number() { # file, key at the top level: its value
-    sed -n "s/.*\"$2\":\([-0-9.e+]*\),\"first_step_s\".*/\1/p" "$1"
+number() { # file, key: its value, the first time it stands there
+    tr ',{' '\n\n' <"$1" | sed -n "s/^\"$2\":\([-0-9.e+]*\)}*$/\1/p" | head -n 1
 }
 
 rate() { # what the row is, then options of bench train
@@ -32,19 +32,17 @@ peer() { # work, peer
     printf '%-34s %10.0f samples/s\n' "$1, $2" "$(cat "$work/peer")"
 }
 
-# Cold: our cache and PoCL's are empty; warm: both are full. From opening the devices (their kernels
-# are built and tested then) to the first finished step.
-first() { # which, net
-    XDG_CACHE_HOME=$work/cold/ours POCL_CACHE_DIR=$work/cold/pocl \
-        "$motley" bench train --data "$data" --net "$2" --seconds 0.5 --json >"$work/first.json"
-    open=$(sed -n 's/.*"open_s":\([-0-9.e+]*\).*/\1/p' "$work/first.json")
-    step=$(sed -n 's/.*"first_step_s":\([-0-9.e+]*\).*/\1/p' "$work/first.json")
-    printf '%-34s %10.3f s of opening, %.3f s to the first step\n' "$2, $1" "$open" "$step"
+# Cold: our cache and the driver's are empty; warm: both hold what the cold start left. From opening
+# the devices to the first finished step.
+first() { # net
+    "$motley" bench train --data "$data" --net "$1" --seconds 0.5 --json >"$work/first.json"
+    printf '%-34s %10.2f s cold, %.3f s warm\n' "$1, first step" \
+        "$(number "$work/first.json" first_step_cold_s)" \
+        "$(number "$work/first.json" first_step_s)"
 }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/cold/ours" "$work/cold/pocl"
 
 for net in mlp10 mlp64 mlp512; do
     rate "$net" --net "$net"
@@ -55,10 +53,7 @@ for net in mlp10 mlp64 mlp512; do
     peer "$net" tf_mirrored2
 done
 for net in mlp10 mlp512; do
-    first cold "$net"
-    first warm "$net"
-    rm -rf "$work/cold"
-    mkdir -p "$work/cold/ours" "$work/cold/pocl"
+    first "$net"
 done
 for batch in 512 4096; do
     "$motley" bench scale --data "$data" --net mlp512 --devices 0/2 --batch "$batch" \

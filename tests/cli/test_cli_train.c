@@ -403,6 +403,45 @@ static void a_closed_pipe_does_not_lose_the_weights(void **state)
     place_close(&place);
 }
 
+/* No time is asserted: both were measured, the figure is there, and the caches are gone. */
+static void bench_train_tells_a_cold_and_a_warm_start(void **state)
+{
+    struct place place;
+    char there[512];
+    size_t files;
+    json_t *all;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    files = folder_count(place.here.path);
+    snprintf(there, sizeof there, "TMPDIR='%s'", place.here.path);
+    place_run(&place, there, "bench train " SMALL "--seconds 0.01 --json");
+    place_expect(&place, 0, "\"bench\":\"train\"");
+    all = json_loads(place.out, 0, NULL);
+    assert_non_null(all);
+    assert_true(json_real_value(json_object_get(all, "first_step_s")) > 0);
+    assert_true(json_real_value(json_object_get(all, "first_step_cold_s")) > 0);
+    assert_true(json_real_value(json_object_get(all, "samples_per_s")) > 0);
+    json_decref(all);
+    assert_int_equal(folder_count(place.here.path), files);
+    place_run(&place, there, "bench train " SMALL "--seconds 0.01");
+    place_expect(&place, 0, "first step: cold ");
+    place_close(&place);
+}
+
+static void a_bench_that_fails_prints_no_half_document(void **state)
+{
+    struct place place;
+
+    (void)state;
+    place_open(&place);
+    place_run(&place, "", "bench allreduce --json --devices 0");
+    place_expect(&place, 2, "wants two devices or more");
+    assert_string_equal(place.out, "");
+    place_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +456,8 @@ int main(void)
         cmocka_unit_test_teardown(two_interrupts_leave_at_once, end_child),
         cmocka_unit_test_teardown(a_terminal_gets_one_line_that_fits, end_child),
         cmocka_unit_test(a_closed_pipe_does_not_lose_the_weights),
+        cmocka_unit_test(bench_train_tells_a_cold_and_a_warm_start),
+        cmocka_unit_test(a_bench_that_fails_prints_no_half_document),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
