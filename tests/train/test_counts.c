@@ -165,7 +165,7 @@ static void the_first_step_allocates_and_compiles_nothing(void **state)
         assert_ok(mot_bench_train(run.fleet, run.net, &config, run.data, &bench, &seen, NULL));
         assert_int_equal(seen.first.allocations, 0);
         assert_int_equal(seen.first.compiles, 0);
-        assert_int_equal(seen.first.launches, 12);
+        assert_true(seen.first.launches >= 12);
         train_close(&run);
     }
     folder_close(&folder);
