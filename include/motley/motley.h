@@ -289,14 +289,22 @@ enum mot_on_nan {
     MOT_ON_NAN_SKIP  /* go on with the next step; metrics count the refused ones */
 };
 
+enum mot_on_differ {
+    MOT_ON_DIFFER_RESEND, /* the replica gets the variables of the first, or of the majority, anew
+                           */
+    MOT_ON_DIFFER_STOP    /* the trainer fails with MOT_DEVICE_FAILED */
+};
+
 struct mot_trainer_config {
     size_t size;
     enum mot_strategy strategy;
     const char *shares; /* "auto" (by measured speed), "even", "3,1"; NULL: auto */
     enum mot_loss loss;
     struct mot_optimizer optimizer;
-    uint64_t seed;          /* of initial values, dropout and shuffling */
-    size_t accumulate;      /* steps whose gradients add up to one update; 1: each updates */
+    uint64_t seed;     /* of initial values, dropout and shuffling */
+    size_t accumulate; /* steps whose gradients add up to one update; 1: each updates */
+    size_t verify;     /* every so many steps the replicas' variables are compared; 0: never */
+    enum mot_on_differ on_differ; /* what is done where they differ; a note tells which and where */
     enum mot_on_nan on_nan; /* a loss or gradient is not finite; such a step changes nothing */
 };
 struct mot_trainer_config
@@ -324,6 +332,10 @@ mot_status mot_trainer_step(mot_trainer *trainer, mot_batch *batch);
 mot_status mot_trainer_metrics(mot_trainer *trainer, struct mot_metrics *out);
 /* The rows each replica takes of a batch of so many: share (replicas), e.g. 71, 38, 19. */
 mot_status mot_trainer_split(const mot_trainer *trainer, size_t rows, size_t *share);
+
+/* Compare the variables of all replicas now, and act as on_differ says. differing (may be NULL):
+ * how many differed. Waits. */
+mot_status mot_trainer_verify(mot_trainer *trainer, size_t *differing);
 
 /* What happened of its own accord: nothing to act on, but worth a line in a log. */
 enum mot_note_kind {

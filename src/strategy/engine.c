@@ -78,6 +78,9 @@ static mot_status check_config(const struct mot_trainer_config *config)
         return mot__fail(MOT_BAD_ARG, "strategy %d", (int)config->strategy);
     if ((int)config->on_nan < MOT_ON_NAN_STOP || config->on_nan > MOT_ON_NAN_SKIP)
         return mot__fail(MOT_BAD_ARG, "on_nan %d: there are stop and skip", (int)config->on_nan);
+    if ((int)config->on_differ < MOT_ON_DIFFER_RESEND || config->on_differ > MOT_ON_DIFFER_STOP)
+        return mot__fail(MOT_BAD_ARG, "on_differ %d: there are resend and stop",
+                         (int)config->on_differ);
     if ((int)config->loss < MOT_LOSS_CROSS_ENTROPY || config->loss > MOT_LOSS_MSE)
         return mot__fail(MOT_BAD_ARG, "loss %d", (int)config->loss);
     if (config->accumulate == 0)
@@ -196,6 +199,7 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
     }
     engine->common.notes = &engine->notes;
     engine->common.halted = &engine->halted;
+    engine->common.agree = &engine->agree;
     engine->fleet = fleet;
     engine->common.config = *config;
     engine->lr = config->optimizer.lr;
@@ -206,6 +210,7 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
     engine->common.config.shares = NULL; /* the caller's string; read by now */
     if (engine->common.strategy->staged)
         MOT_TRY(mot__engine_join(engine, engine->common.replicas));
+    MOT_TRY(mot__agree_open(&engine->common, &engine->agree));
     MOT_TRY(start_values(engine));
     *out = engine;
     engine = NULL;
@@ -228,6 +233,7 @@ void mot__engine_close(mot__engine *engine)
     if (tainted)
         return; /* an abandoned thread may still use it */
     mot__notes_clear(&engine->notes);
+    mot__agree_clear(&engine->agree);
     mot__balance_close(engine->common.balance);
     mot__variables_close(engine->common.variables);
     mot__group_close(engine->common.group);
@@ -474,6 +480,7 @@ mot_status mot__engine_step(mot__engine *engine, mot_batch *batch)
     mot_status status = MOT_OK;
 
     MOT_TRY(tell_halt(engine));
+    MOT_TRY(mot__engine_settle(engine));
     if (engine->pending == 0)
         MOT_TRY(mot__engine_remember(engine, mot__engine_review_shares(engine, batch->rows)));
     MOT_TRY(prepare_for(engine, batch, true));
@@ -549,6 +556,7 @@ mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out)
     out->steps = (uint64_t)verdict[MOT__VERDICT_STEPS];
     out->skipped = (uint64_t)verdict[MOT__VERDICT_SKIPPED];
     atomic_store(&engine->halted, false);
+    MOT_TRY(mot__engine_settle(engine));
     if (verdict[MOT__VERDICT_HALTED] > 0)
         status =
             mot__fail(MOT_BAD_NUMBER, "%s", engine->replica[mot__engine_first(engine)].trouble);

@@ -52,6 +52,9 @@ mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn
 mot_status mot__engine_apply(mot__engine *engine);
 mot_status mot__engine_metrics(mot__engine *engine, struct mot_metrics *out); /* waits */
 
+/* Compare the replicas now, and act as configured; differing may be NULL. Waits. */
+mot_status mot__engine_verify(mot__engine *engine, size_t *differing);
+
 /* Where the time went since the last call, a row for each replica; waits. */
 mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent);
 

@@ -3,6 +3,8 @@
 #define MOT_STRATEGY_ENGINE_INSIDE_H
 
 #include "strategy/engine.h"
+#include "strategy/jobs.h"
+#include "strategy/verify.h"
 
 struct mot__engine {
     mot_fleet *fleet;
@@ -25,6 +27,7 @@ struct mot__engine {
     size_t pending;      /* steps of the group that were not applied yet */
     size_t pending_rows; /* of those steps */
     double lr;
+    struct mot__agree agree;
     atomic_bool halted; /* a lane says that a step was refused and none is applied after it */
     float verdict[MOT__VERDICT_FLOATS]; /* not on a stack: a lane given up may still write here */
     struct mot__story failed;           /* a trainer that failed stays failed */
@@ -40,6 +43,9 @@ mot_status mot__engine_wait_all(mot__engine *engine); /* all lanes idle; the fir
 /* The same job on every lane; waits. */
 mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void *payload,
                                 size_t bytes);
+
+/* The lanes found that replicas differ: send the variables anew, or fail, as asked. */
+mot_status mot__engine_settle(mot__engine *engine);
 
 /* A group of so many lanes in the place of the one there is; all lanes idle. */
 mot_status mot__engine_join(mot__engine *engine, size_t lanes);

@@ -3,6 +3,7 @@
 #include "strategy/jobs.h"
 
 #include "strategy/suspect.h"
+#include "strategy/verify.h"
 
 #include "strategy/trial.h"
 
@@ -196,8 +197,17 @@ mot_status mot__job_metrics(mot__lane *lane, void *user, void *payload)
     verdict = replica->seat == 0 ? *(float **)payload : unused;
     MOT_TRY(replica->common->strategy->metrics(replica, verdict));
     MOT_TRY(mot__suspect_read(replica, verdict));
+    MOT_TRY(mot__verify_now(replica, false));
 done:
     return ended(replica, status);
+}
+
+mot_status mot__job_verify(mot__lane *lane, void *user, void *payload)
+{
+    mot_replica *replica = user;
+
+    (void)lane, (void)payload;
+    return replica->broken ? MOT_OK : ended(replica, mot__verify_now(replica, true));
 }
 
 mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)

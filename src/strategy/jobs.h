@@ -43,6 +43,7 @@ mot_status mot__job_drop(mot__lane *lane, void *user, void *payload); /* what wa
 mot_status mot__job_apply(mot__lane *lane, void *user, void *payload); /* double lr */
 mot_status mot__job_metrics(mot__lane *lane, void *user,
                             void *payload); /* float *verdict: of seat 0 */
+mot_status mot__job_verify(mot__lane *lane, void *user, void *payload);
 mot_status mot__job_spent(mot__lane *lane, void *user,
                           void *payload); /* struct mot__spent *: by rank */
 mot_status mot__job_tally_begin(mot__lane *lane, void *user, void *payload);

@@ -1,5 +1,5 @@
 /* replica.c - variables, plans and feed of one lane, and the parts of a step. */
-#include "strategy/replica.h"
+#include "strategy/verify.h"
 
 #include "base/clock.h"
 #include "base/size.h"
@@ -33,6 +33,8 @@ mot_status mot__replica_open(mot_replica *replica, const float *start)
                            common->strategy->staged, &replica->gradients));
     MOT_TRY(mot__buffer_open(replica->device, MOT__RECORD_FLOATS * sizeof(float), &replica->tally));
     MOT_TRY(common->strategy->open(replica));
+    if (common->replicas > 1)
+        MOT_TRY(mot__verify_open(replica, &replica->verify));
 done:
     return status == MOT_NO_MEMORY ? mot__replica_too_large(replica) : status;
 }
@@ -51,6 +53,7 @@ void mot__replica_close(mot_replica *replica)
     mot__flat_close(replica->slot[0]);
     mot__flat_close(replica->slot[1]);
     mot_batch_close(replica->kept);
+    mot__verify_close(replica->verify);
 }
 
 /* ---- the parts of a step ---- */
@@ -173,9 +176,11 @@ mot_status mot__replica_commit(mot_replica *replica)
     mot_status status = MOT_OK;
 
     mot__device_phase(replica->device, MOT__PHASE_STAGING);
+    MOT_TRY(mot__verify_before(replica));
     MOT_TRY(replica->common->strategy->reduce(replica));
     mot__device_phase(replica->device, MOT__PHASE_UPDATE);
     MOT_TRY(mot__plan_run(&mot__plan_lists(replica->train)->update, &replica->step, NULL, NULL));
+    MOT_TRY(mot__verify_after(replica));
     replica->dirty = false;
     if (replica->steps >= MOT__AHEAD)
         MOT_TRY(mot__device_reached(replica->device, *mark));

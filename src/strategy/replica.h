@@ -17,6 +17,9 @@
 #define MOT__AHEAD 8 /* steps queued before the oldest must have ended */
 
 /* What all replicas of one trainer share; frozen when it opens. */
+struct mot__agree;  /* verify.h */
+struct mot__verify; /* so too: a lane's side */
+
 struct mot__common {
     mot_model *net; /* a copy of our own */
     struct mot_trainer_config config;
@@ -30,6 +33,7 @@ struct mot__common {
     atomic_bool *halted;       /* set: a step was refused, and nothing is applied after it */
     mot__balance *balance;     /* NULL: the shares are fixed */
     mot__variables *variables; /* central storage; else NULL */
+    struct mot__agree *agree;  /* whether the replicas do */
 };
 
 #define MOT__NO_SEAT SIZE_MAX
@@ -60,7 +64,8 @@ struct mot_replica {
     bool broken;           /* a job failed; the variables may disagree with the other replicas' */
     struct mot__step step; /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
-    double reduce_s; /* on the host, adding and waiting for others */
+    double reduce_s;            /* on the host, adding and waiting for others */
+    struct mot__verify *verify; /* NULL with one replica */
     struct mot__held held;
     mot_batch *kept;   /* one of the data, for its samples; NULL where nobody will ask */
     bool odd_sent;     /* the record on the device has ODD set */

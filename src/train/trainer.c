@@ -6,9 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define VERIFY 200 /* steps: a comparison takes about half a step of mlp512 on two lanes */
+
 struct mot_trainer_config mot_trainer_config_default(void)
 {
     return (struct mot_trainer_config){.size = sizeof(struct mot_trainer_config),
+                                       .verify = VERIFY,
                                        .strategy = MOT_STRATEGY_AUTO,
                                        .loss = MOT_LOSS_CROSS_ENTROPY,
                                        .optimizer = mot_optimizer_default(MOT_RULE_ADAM),
@@ -66,6 +69,11 @@ mot_status mot_trainer_split(const mot_trainer *trainer, size_t rows, size_t *sh
 {
     mot__engine_split(trainer->engine, rows, share);
     return MOT_OK;
+}
+
+mot_status mot_trainer_verify(mot_trainer *trainer, size_t *differing)
+{
+    return mot__engine_verify(trainer->engine, differing);
 }
 
 bool mot_trainer_note(mot_trainer *trainer, struct mot_note *out)
