@@ -286,6 +286,23 @@ static void a_target_is_written_late(void **state)
     clReleaseMemObject(mem);
 }
 
+static void a_call_that_does_not_block_returns_late(void **state)
+{
+    float host[N] = {5};
+    cl_mem mem = buffer(sizeof host);
+    double start;
+
+    (void)state;
+    manners("return_us=30000");
+    start = now();
+    assert_int_equal(
+        clEnqueueWriteBuffer(cl.queue, mem, CL_FALSE, 0, sizeof host, host, 0, NULL, NULL), 0);
+    assert_true(now() - start >= 0.03);
+    manners("");
+    clFinish(cl.queue);
+    clReleaseMemObject(mem);
+}
+
 static void shared_memory_is_seen_only_through_map_and_unmap(void **state)
 {
     float *host = NULL, seen[N];
@@ -431,6 +448,7 @@ int main(void)
         cmocka_unit_test(a_new_buffer_is_full_of_nan),
         cmocka_unit_test(a_source_that_changes_too_early_is_caught),
         cmocka_unit_test(a_target_is_written_late),
+        cmocka_unit_test(a_call_that_does_not_block_returns_late),
         cmocka_unit_test(shared_memory_is_seen_only_through_map_and_unmap),
         cmocka_unit_test(roots_and_quotients_are_one_unit_off),
         cmocka_unit_test(a_slow_link_takes_its_time_and_says_so),
