@@ -87,21 +87,40 @@ static void put_plan(const struct options *options, const struct session *sessio
     put_end(&json);
 }
 
+static mot_status make_plan(const struct session *session, struct mot_plan **out, size_t *replicas)
+{
+    struct mot_fit_config config = mot_fit_config_default();
+
+    *replicas = mot_trainer_replicas(session->trainer);
+    *out = calloc(*replicas, sizeof **out);
+    if (!*out)
+        return MOT_NO_MEMORY;
+    config.batch = session->batch;
+    return mot_fit_plan(session->trainer, session->data.train, session->data.test, &config, *out);
+}
+
 int plan_tell(const struct options *options, const struct session *session)
 {
-    const size_t replicas = mot_trainer_replicas(session->trainer);
-    struct mot_plan *plan = calloc(replicas, sizeof *plan);
-    struct mot_fit_config config = mot_fit_config_default();
-    mot_status status;
+    struct mot_plan *plan;
+    size_t replicas;
+    const mot_status status = make_plan(session, &plan, &replicas);
 
-    if (!plan)
-        return fail(EXIT_FAILED, "out of memory");
-    config.batch = session->batch;
-    status = mot_fit_plan(session->trainer, session->data.train, session->data.test, &config, plan);
     if (status == MOT_OK && options->json)
         put_plan(options, session, plan, replicas);
     else if (status == MOT_OK)
         print_plan(session, plan, replicas);
     free(plan);
     return status == MOT_OK ? EXIT_FINE : fail_library(status);
+}
+
+void plan_tell_cuts(const struct session *session)
+{
+    struct mot_plan *plan;
+    size_t replicas, i;
+
+    if (make_plan(session, &plan, &replicas) == MOT_OK)
+        for (i = 0; i < replicas; i++)
+            if (plan[i].micros > 1 || plan[i].recompute)
+                printf("device %s: %s\n", mot_fleet_label(session->fleet, i), plan[i].why);
+    free(plan);
 }

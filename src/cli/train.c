@@ -9,6 +9,7 @@
 #include "cli/why.h"
 
 #include <math.h>
+#include <motley/bench.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 
 struct run {
     const struct options *options;
+    const struct session *session;
     const struct dataset *data;
     struct screen screen;
     struct why why;
@@ -70,6 +72,9 @@ static void json_start(struct run *run, const struct mot_event *event)
 
 static void json_epoch(struct run *run, const struct mot_event *event)
 {
+    struct mot_bytes bytes;
+    size_t i;
+
     json_event(run, "epoch");
     put_count(&run->json, "epoch", event->epoch);
     put_number(&run->json, "loss", event->loss);
@@ -78,6 +83,11 @@ static void json_epoch(struct run *run, const struct mot_event *event)
     put_number(&run->json, "test_accuracy", event->test_accuracy);
     put_number(&run->json, "samples_per_s", event->samples_per_s);
     put_number(&run->json, "seconds", event->seconds);
+    put_array(&run->json, "peak_bytes"); /* of each device's pool */
+    for (i = 0; i < event->replicas; i++)
+        if (mot_bench_bytes(run->session->trainer, i, &bytes) == MOT_OK)
+            put_count(&run->json, NULL, bytes.peak);
+    put_end(&run->json);
     put_end(&run->json);
 }
 
@@ -123,6 +133,8 @@ static void on_start(struct run *run, const struct mot_event *event)
         json_start(run, event);
     else
         screen_start(&run->screen, event, run->options->net, run->data);
+    if (!run->options->json && !run->options->quiet)
+        plan_tell_cuts(run->session);
 }
 
 static void on_progress(struct run *run, const struct mot_event *event)
@@ -241,6 +253,7 @@ int command_train(const struct options *options)
     run.json.out = stdout;
     screen_open(&run.screen, stdout, options->quiet);
     code = session_open(options, true, &session);
+    run.session = &session;
     run.data = &session.data;
     if (code == 0)
         code = options->plan ? plan_tell(options, &session) : fit(&session, &run);

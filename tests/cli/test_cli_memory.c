@@ -90,6 +90,7 @@ static void a_run_with_little_memory_learns_the_same(void **state)
     place_run(&place, "",
               "train --data data --devices 0 --batch 400 --epochs 12 --out '' --memory 11M");
     place_expect(&place, 0, plenty);
+    place_expect(&place, 0, "since 400 rows need ");
     place_run(&place, "",
               "train --data data --devices 0 --batch 100 --accumulate 4 --epochs 12 --out ''");
     place_expect(&place, 0, "batch 100, an update every 4 steps\n");
