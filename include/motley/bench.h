@@ -46,9 +46,13 @@ struct mot_breakdown {
     double update;  /* verdict and update */
     double waiting; /* for other replicas, for the host to launch */
     double others;  /* of waiting: for other replicas; not a part of its own */
+    double steady;  /* of forward and backward: takes as long whatever the rows; 0: not asked for */
 };
 mot_status mot_bench_breakdown(mot_trainer *trainer,
                                struct mot_breakdown *part); /* (replicas); waits */
+/* Fill in steady for each replica: two small trials of its last shard, some milliseconds. Their
+ * time is not counted: call it right after mot_bench_breakdown. */
+mot_status mot_bench_steady(mot_trainer *trainer, struct mot_breakdown *part);
 
 /* Bytes on one replica's device, as it is now. */
 mot_status mot_bench_bytes(mot_trainer *trainer, size_t replica, struct mot_bytes *out);

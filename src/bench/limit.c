@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define WORTH 0.05 /* a part below this is not worth a word */
-#define TIMES_MOST 32
+#define TIMES_MOST 8 /* further than this a straight line is not to be trusted */
 
 /* Nothing changed; shares that are auto find their balance anew under every change. */
 static struct mot__change as_now(const struct mot_reckoning *r)
@@ -112,7 +112,8 @@ static size_t best_times(const struct mot_reckoning *r)
 static void judge_batch(struct table *t)
 {
     const struct mot_breakdown *b = &t->r->part[t->slow];
-    const double fixed = b->update + b->waiting - b->others;
+    const double fixed =
+        b->update + b->waiting - b->others + b->steady * (b->forward + b->backward);
     struct mot_cure cure = {.kind = MOT_LIMIT_BATCH, .share = fixed};
     struct mot__change plan = as_now(t->r);
     char gain[32];
@@ -124,8 +125,8 @@ static void judge_batch(struct table *t)
     snprintf(cure.cure, sizeof cure.cure, "--batch %zu", plan.times * t->r->batch);
     snprintf(
         cure.sentence, sizeof cure.sentence,
-        "batch %zu is small: %u %% of a step is launching, waiting and the update, whatever its "
-        "rows; %s would give about %s x",
+        "batch %zu is small: %u %% of a step is launching, waiting, the update and kernels' start, "
+        "whatever its rows; %s would give about %s x",
         t->r->batch, percent(fixed), cure.cure, tenths(cure.gain, gain));
     add(t, cure);
 }

@@ -2,10 +2,10 @@
  *
  *     rest_i + rows_i * row_i + (update_i + traffic_i) / updates
  *
- * row_i: upload, forward and backward of one row; traffic_i: staging, adding, and meeting the
- * others, none where it is alone; rest_i: launching and waking up. The slowest replica ends the
- * step. Data that is late sets the pace whatever the devices do. All parts are read off the
- * breakdown of the steps that were run. */
+ * row_i: upload, forward and backward of one row, without what they take whatever the rows;
+ * traffic_i: staging, adding, and meeting the others, none where it is alone; rest_i: that steady
+ * part, launching and waking up. The slowest replica ends the step. Data that is late sets the pace
+ * whatever the devices do. All parts are read off the breakdown of the steps that were run. */
 #include "bench/predict.h"
 
 #include <math.h>
@@ -52,11 +52,12 @@ double mot__meeting(const struct mot_reckoning *r)
 static struct parts parts_of(const struct mot_reckoning *r, size_t i)
 {
     const struct mot_breakdown *b = &r->part[i];
+    const double steady = b->steady * (b->forward + b->backward);
+    const double rows = b->upload + b->forward + b->backward - steady;
 
-    return (struct parts){.row = r->share[i]
-                                     ? (b->upload + b->forward + b->backward) / (double)r->share[i]
-                                     : INFINITY,
-                          .rest = b->waiting - b->others + (b->input < LATE ? b->input : 0),
+    return (struct parts){.row = r->share[i] ? rows / (double)r->share[i] : INFINITY,
+                          .rest =
+                              b->waiting - b->others + (b->input < LATE ? b->input : 0) + steady,
                           .update = b->update,
                           .traffic = b->staging + b->reduce + mot__meeting(r)};
 }

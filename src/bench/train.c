@@ -35,7 +35,7 @@ static struct mot_breakdown explain(const struct mot__spent *spent, double secon
 {
     const double *device = spent->device.s;
     double rest = seconds, sum = 0;
-    struct mot_breakdown b;
+    struct mot_breakdown b = {0};
     double *const part[] = {&b.input,   &b.upload, &b.forward, &b.backward,
                             &b.staging, &b.reduce, &b.update,  &b.waiting};
     size_t i;
@@ -74,6 +74,31 @@ mot_status mot_bench_breakdown(mot_trainer *trainer, struct mot_breakdown *part)
     trainer->spent_s = now;
 done:
     free(spent);
+    return status;
+}
+
+mot_status mot_bench_steady(mot_trainer *trainer, struct mot_breakdown *part)
+{
+    const size_t replicas = mot_trainer_replicas(trainer);
+    double *steady = calloc(replicas, sizeof *steady);
+    struct mot__spent *spent = calloc(replicas, sizeof *spent);
+    mot_status status = MOT_OK;
+    size_t i;
+
+    if (!steady || !spent) {
+        status = mot__fail(MOT_NO_MEMORY, "%zu replicas' times", replicas);
+        goto done;
+    }
+    MOT_TRY(mot__engine_steady(trainer->engine, steady));
+    for (i = 0; i < replicas; i++)
+        part[i].steady = steady[i];
+    MOT_TRY(mot__engine_spent(trainer->engine, spent)); /* forget the trials */
+    trainer->spent_s = mot__clock_s();
+done:
+    if (status != MOT_DEVICE_LOST) { /* a lane given up may still write there */
+        free(steady);
+        free(spent);
+    }
     return status;
 }
 

@@ -41,7 +41,8 @@ void why_end(struct why *why, const struct mot_event *event)
     size_t i;
 
     if (!why->part || !why->label || !why->share ||
-        mot_bench_breakdown(why->trainer, why->part) != MOT_OK)
+        mot_bench_breakdown(why->trainer, why->part) != MOT_OK ||
+        mot_bench_steady(why->trainer, why->part) != MOT_OK)
         return;
     for (i = 0; i < why->replicas; i++) {
         why->label[i] = mot_fleet_label(event->fleet, i);

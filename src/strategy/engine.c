@@ -573,6 +573,14 @@ mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent)
                                 mot__engine_call_all(engine, mot__job_spent, &spent, sizeof spent));
 }
 
+mot_status mot__engine_steady(mot__engine *engine, double *part)
+{
+    if (engine->failed.status != MOT_OK)
+        return mot__story_tell(&engine->failed);
+    return mot__engine_remember(engine,
+                                mot__engine_call_all(engine, mot__job_steady, &part, sizeof part));
+}
+
 /* ---- evaluation ---- */
 
 mot_status mot__engine_tally_begin(mot__engine *engine)

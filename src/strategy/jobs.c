@@ -60,6 +60,17 @@ mot_status mot__job_plan(mot__lane *lane, void *user, void *payload)
     return mot__replica_plan(replica, job, job->out + replica->rank);
 }
 
+mot_status mot__job_steady(mot__lane *lane, void *user, void *payload)
+{
+    double *part = *(double **)payload;
+    mot_replica *replica = user;
+
+    (void)lane;
+    if (replica->dirty || replica->broken || !replica->train || replica->step.rows == 0)
+        return MOT_OK;
+    return mot__trial_steady(replica, replica->step.rows, &part[replica->rank]);
+}
+
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload)
 {
     (void)lane;

@@ -34,6 +34,7 @@ mot_status mot__job_prepare(mot__lane *lane, void *user,
 mot_status mot__job_trial(mot__lane *lane, void *user,
                           void *payload); /* struct mot__pace *: by rank */
 mot_status mot__job_plan(mot__lane *lane, void *user, void *payload);    /* struct mot__job_plan */
+mot_status mot__job_steady(mot__lane *lane, void *user, void *payload);  /* double *: by rank */
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload); /* bool training */
 mot_status mot__job_step(mot__lane *lane, void *user, void *payload);    /* struct mot__job_shard */
 mot_status mot__job_run(mot__lane *lane, void *user, void *payload);     /* struct mot__job_shard */

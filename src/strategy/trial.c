@@ -26,20 +26,29 @@ done:
     return status;
 }
 
-static mot_status pass(mot_replica *replica, size_t rows, double *seconds)
+static mot_status run_lists(mot_replica *replica, size_t rows, double *seconds)
 {
     const struct mot__step step = {.rows = rows, .scale = 1};
     struct mot__plan_lists *lists = mot__plan_lists(replica->train);
     mot_status status = MOT_OK;
     double began_s;
 
-    MOT_TRY(clear_input(replica, rows)); /* an earlier pass may have written there */
-    MOT_TRY(mot__device_finish(replica->device));
     began_s = mot__clock_s();
     MOT_TRY(mot__plan_run(&lists->forward, &step, NULL, NULL));
     MOT_TRY(mot__plan_run(&lists->backward, &step, NULL, NULL));
     MOT_TRY(mot__device_finish(replica->device));
     *seconds = mot__clock_s() - began_s;
+done:
+    return status;
+}
+
+static mot_status pass(mot_replica *replica, size_t rows, double *seconds)
+{
+    mot_status status = MOT_OK;
+
+    MOT_TRY(clear_input(replica, rows)); /* an earlier pass may have written there */
+    MOT_TRY(mot__device_finish(replica->device));
+    MOT_TRY(run_lists(replica, rows, seconds));
 done:
     return status;
 }
@@ -99,6 +108,52 @@ mot_status mot__trial(mot_replica *replica, struct mot__pace *out)
     }
     if (now == rows && rows >= QUANTUM_LEAST && seconds < QUANTUM_S)
         MOT_TRY(find_quantum(replica, rows, out));
+done:
+    return status;
+}
+
+/* ---- by the device's clock ---- */
+
+static mot_status busy_for(mot_replica *replica, size_t rows, double *seconds)
+{
+    struct mot__phases phases;
+    mot_status status = MOT_OK;
+    double unused, one;
+    int turn;
+
+    *seconds = INFINITY;
+    for (turn = 0; turn < 3; turn++) {
+        mot__device_phase(replica->device, MOT__PHASE_OTHER);
+        MOT_TRY(clear_input(replica, rows));
+        MOT_TRY(mot__device_finish(replica->device));
+        mot__device_phases(replica->device, &phases);
+        mot__device_phase(replica->device, MOT__PHASE_FORWARD);
+        MOT_TRY(run_lists(replica, rows, &unused));
+        mot__device_phases(replica->device, &phases);
+        one = phases.s[MOT__PHASE_FORWARD];
+        *seconds = fmin(*seconds, one);
+    }
+done:
+    return status;
+}
+
+/* Twice the rows where the plan has room, else half of them. One row in a plan of one: what a row
+ * adds cannot be told, and next to what any launch costs it is nothing. */
+mot_status mot__trial_steady(mot_replica *replica, size_t rows, double *part)
+{
+    const size_t most = mot__plan_rows(replica->train);
+    const size_t high = mot__size_min(2 * rows, most), low = high > rows ? rows : rows / 2;
+    mot_status status = MOT_OK;
+    double high_s, low_s, fixed_s;
+
+    *part = rows == 1 && most == 1 ? 1 : 0;
+    if (low == 0 || rows > most)
+        return MOT_OK;
+    MOT_TRY(busy_for(replica, low, &low_s));
+    MOT_TRY(busy_for(replica, high, &high_s));
+    fixed_s = low_s - (high_s - low_s) * (double)low / (double)(high - low);
+    if (low_s > 0)
+        *part = fmin(fmax(fixed_s, 0) / (high == rows ? high_s : low_s), 1);
 done:
     return status;
 }

@@ -8,5 +8,8 @@
 
 /* Up to the rows of its training plan; slow devices stop at fewer. Waits. */
 mot_status mot__trial(mot_replica *replica, struct mot__pace *out);
+/* The part of forward and backward passes over so many rows that does not depend on the rows, by
+ * the device's clock; 0 without profiling. Waits. */
+mot_status mot__trial_steady(mot_replica *replica, size_t rows, double *part);
 
 #endif

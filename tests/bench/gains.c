@@ -156,6 +156,7 @@ static void measure(const struct row *row, const struct run *run, double seconds
     steps_for(trainer, data, seconds, &samples);
     out->samples_per_s = (double)samples / (now_s() - began);
     check(mot_bench_breakdown(trainer, part));
+    check(mot_bench_steady(trainer, part));
     reckon(trainer, fleet, net, run, part, out);
     mot_trainer_close(trainer);
     mot_model_close(net);

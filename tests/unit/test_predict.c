@@ -18,7 +18,8 @@ struct machine {
     size_t lanes, batch, accumulate, share[LANES_MOST];
     bool present[LANES_MOST], by_speed;
     /* seconds */
-    double launch[LANES_MOST], row[LANES_MOST], update[LANES_MOST], staging[LANES_MOST];
+    double launch[LANES_MOST], kernel[LANES_MOST], row[LANES_MOST], update[LANES_MOST],
+        staging[LANES_MOST];
     double add, meet, source; /* source: a row */
     uint64_t seed;
 };
@@ -89,9 +90,10 @@ static void one_step(const struct machine *m, size_t step, double ready, uint64_
             part[i].input += start - clock[i];
             part[i].waiting += launch;
             part[i].upload += 0.1 * rows;
-            part[i].forward += 0.3 * rows;
+            part[i].forward += 0.3 * rows + m->kernel[i];
             part[i].backward += 0.6 * rows;
-            clock[i] = start + launch + rows;
+            part[i].steady += m->kernel[i];
+            clock[i] = start + launch + rows + m->kernel[i];
         }
     if (commits && lanes_present(m) > 1)
         reduce(m, clock, part);
@@ -135,6 +137,7 @@ static struct ran run(const struct machine *m)
         struct mot_breakdown *b = &ran.part[i];
 
         b->waiting += b->others;
+        b->steady = b->steady > 0 ? b->steady / (b->forward + b->backward) : 0;
         b->input /= seconds, b->upload /= seconds, b->forward /= seconds, b->backward /= seconds;
         b->staging /= seconds, b->reduce /= seconds, b->update /= seconds, b->waiting /= seconds;
         b->others /= seconds;
@@ -162,7 +165,7 @@ static void split_by_speed(struct machine *m)
     split_evenly(m);
     for (round = 0; round < 4 * m->batch; round++) {
         for (i = 0, first = last = m->lanes; i < m->lanes; i++) {
-            end[i] = m->launch[i] + m->row[i] * (double)m->share[i] +
+            end[i] = m->launch[i] + m->kernel[i] + m->row[i] * (double)m->share[i] +
                      (m->staging[i] + m->update[i]) / (double)m->accumulate;
             if (m->present[i] && (last == m->lanes || end[i] > end[last]) && m->share[i] > 0)
                 last = i;
@@ -196,6 +199,7 @@ static struct machine random_machine(uint64_t *seed)
     for (i = 0; i < m.lanes; i++) {
         m.present[i] = true;
         m.launch[i] = spread(seed, 5e-6, 5e-4);
+        m.kernel[i] = spread(seed, 5e-6, 5e-4);
         m.row[i] = spread(seed, 1e-6, 5e-5);
         m.update[i] = spread(seed, 1e-6, 5e-4);
         m.staging[i] = spread(seed, 1e-6, 5e-3);
