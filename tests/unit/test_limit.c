@@ -74,8 +74,8 @@ static void a_small_batch_is_told_with_the_batch_that_helps(void **state)
     (void)state;
     assert_true(mot_bench_limit(&r, cure) >= 1);
     assert_int_equal(cure[0].kind, MOT_LIMIT_BATCH);
-    assert_string_equal(cure[0].cure, "--batch 2048");
-    assert_near(cure[0].gain, 16 / (0.8 + 16 * 0.2), 1e-9); /* k (f + s) / (f + k s) */
+    assert_string_equal(cure[0].cure, "--batch 1024");
+    assert_near(cure[0].gain, 8 / (0.8 + 8 * 0.2), 1e-9); /* k (f + s) / (f + k s) */
 }
 
 static void a_device_the_others_wait_for_is_named(void **state)
