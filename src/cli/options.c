@@ -94,6 +94,13 @@ const struct option option_table[] = {
      "how a batch is split: by measured speed, evenly, or by these weights"},
     {"memory", "TEXT", NULL, RUNS | MEASURES, OPTION_TEXT, AT(memory),
      "most memory to use: 1G for each device, or 0=512M,1=2G"},
+    {"verify", "N", "200", TRAIN, OPTION_SEED, AT(verify),
+     "compare the replicas every N steps, their variables to the bit; 0 never"},
+    {"on-differ", "resend|stop", "resend", TRAIN, OPTION_CHOICE, AT(on_differ),
+     "a replica that differs gets the variables of the others anew, or the run ends"},
+    {"on-nan", "stop|skip", "stop", TRAIN, OPTION_CHOICE, AT(on_nan),
+     "a step whose loss or gradient is not finite changes nothing; stop saves the weights before "
+     "it, skip goes on"},
     {"weights", "FILE", NULL, TRAIN, OPTION_TEXT, AT(weights), "start from these weights"},
     {"weights", "FILE", "motley.safetensors", EVAL | PREDICT, OPTION_TEXT, AT(weights),
      "the weights to use"},

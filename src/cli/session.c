@@ -77,6 +77,9 @@ struct mot_trainer_config session_trainer_config(const struct options *options)
     config.loss = (enum mot_loss)options->loss;
     config.shares = options->shares;
     config.seed = options->seed;
+    config.verify = options->verify;
+    config.on_differ = (enum mot_on_differ)options->on_differ; /* choices in the enum's order */
+    config.on_nan = (enum mot_on_nan)options->on_nan;
     if (options->accumulate > 0) /* eval and predict have none */
         config.accumulate = options->accumulate;
     config.optimizer = mot_optimizer_default(optimizer[options->optimizer].rule);

@@ -26,6 +26,7 @@ struct run {
     struct json json;
     size_t epoch, epochs, step, steps;
     double test_loss, test_accuracy; /* of the last finished epoch */
+    bool applied; /* the run ends at a step that was refused, after others that were not */
 };
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -160,6 +161,8 @@ static void on_epoch(struct run *run, const struct mot_event *event)
 
 static void on_note(struct run *run, const struct mot_event *event)
 {
+    if (event->note->kind == MOT_NOTE_NUMBER)
+        run->applied = run->options->on_nan == 0 && event->note->step > 0;
     if (run->options->json)
         json_note(run, event);
     else
@@ -207,6 +210,18 @@ static void tell_result(struct run *run, bool stopped)
         printf("weights saved to %s\n", run->options->out);
 }
 
+/* A step was refused and the run ends: what was learned before it is good. */
+static int fail_with_weights(struct session *session, const char *path)
+{
+    char story[1024];
+
+    snprintf(story, sizeof story, "%s", mot_error());
+    if (mot_weights_save(session->trainer, path) != MOT_OK)
+        return fail(EXIT_FAILED, "%s; and the weights before it were not saved: %s", story,
+                    mot_error());
+    return fail(EXIT_FAILED, "%s; the weights before that step were saved to %s", story, path);
+}
+
 static int fit(struct session *session, struct run *run)
 {
     const struct options *options = run->options;
@@ -223,6 +238,8 @@ static int fit(struct session *session, struct run *run)
              !options->shares || !*options->shares || strcmp(options->shares, "auto") == 0);
     status = mot_fit(session->trainer, session->data.train, session->data.test, &config, NULL);
     screen_clear(&run->screen);
+    if (status == MOT_BAD_NUMBER && run->applied && *options->out)
+        return fail_with_weights(session, options->out);
     if (status != MOT_OK && status != MOT_STOPPED)
         return fail_library(status);
     if (status == MOT_OK && !isfinite(run->test_loss)) /* such weights replace no good ones */

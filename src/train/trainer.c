@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define VERIFY 200 /* steps: a comparison takes about half a step of mlp512 on two lanes */
+#define VERIFY 200 /* steps: one comparison costs about a quarter of a step */
 
 struct mot_trainer_config mot_trainer_config_default(void)
 {
