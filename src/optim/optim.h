@@ -104,9 +104,6 @@ void mot__update_beside(const struct mot_optimizer *optimizer, double lr, size_t
  * device's store; fresh = true tests anew. Waits. */
 mot_status mot__optim_selftest(mot__device *device, const struct mot_optimizer *optimizer,
                                bool fresh, bool *good, char *why, size_t bytes);
-/* The same as one call: a rule that is wrong is MOT_DEVICE_FAILED with the device's name and why.
- */
-mot_status mot__optim_need(mot__device *device, const struct mot_optimizer *optimizer);
 void mot__optim_hard_values(uint64_t seed, size_t n, float *out); /* never NaN or infinite */
 
 #endif

@@ -203,15 +203,3 @@ mot_status mot__optim_selftest(mot__device *device, const struct mot_optimizer *
 done:
     return status;
 }
-
-mot_status mot__optim_need(mot__device *device, const struct mot_optimizer *optimizer)
-{
-    char why[256] = "";
-    bool good = false;
-    mot_status status = mot__optim_selftest(device, optimizer, false, &good, why, sizeof why);
-
-    if (status != MOT_OK || good)
-        return status;
-    return mot__fail(MOT_DEVICE_FAILED, "%s computes wrongly: %s",
-                     mot__device_facts(device)->info.name, why);
-}

@@ -2,6 +2,7 @@
 #include "strategy/copies.h"
 
 #include "strategy/engine_inside.h"
+#include "strategy/sent.h"
 
 #include <stdlib.h>
 
@@ -13,23 +14,31 @@ struct copy {
     float verdict[MOT__VERDICT_FLOATS];
 };
 
-static mot__flat *flat_of(const mot_replica *replica, size_t which)
+static mot_status read_one(const mot_replica *replica, size_t which, float *out)
 {
-    return which == PARAMETERS ? replica->parameters : replica->slot[which - SLOT0];
+    return which == PARAMETERS
+               ? mot__flat_read(replica->parameters, 0, out, replica->common->net->table.floats)
+               : mot__state_read(replica, which - SLOT0, out);
+}
+
+static mot_status write_one(const mot_replica *replica, size_t which, const float *value)
+{
+    return which == PARAMETERS
+               ? mot__flat_write(replica->parameters, 0, value, replica->common->net->table.floats)
+               : mot__state_write(replica, which - SLOT0, value);
 }
 
 static mot_status job_take(mot__lane *lane, void *user, void *payload)
 {
     struct copy *copy = *(struct copy **)payload;
     const mot_replica *replica = user;
-    const size_t floats = replica->common->net->table.floats;
     mot_status status = MOT_OK;
     size_t i;
 
     (void)lane;
     for (i = 0; i < FLATS; i++)
         if (copy->flat[i])
-            MOT_TRY(mot__flat_read(flat_of(replica, i), 0, copy->flat[i], floats));
+            MOT_TRY(read_one(replica, i, copy->flat[i]));
     if (replica->verdict)
         MOT_TRY(mot__buffer_read(replica->verdict, 0, copy->verdict, sizeof copy->verdict));
 done:
@@ -40,14 +49,13 @@ static mot_status job_put(mot__lane *lane, void *user, void *payload)
 {
     const struct copy *copy = *(struct copy **)payload;
     const mot_replica *replica = user;
-    const size_t floats = replica->common->net->table.floats;
     mot_status status = MOT_OK;
     size_t i;
 
     (void)lane;
     for (i = 0; i < FLATS; i++)
         if (copy->flat[i])
-            MOT_TRY(mot__flat_write(flat_of(replica, i), 0, copy->flat[i], floats));
+            MOT_TRY(write_one(replica, i, copy->flat[i]));
     if (replica->verdict)
         MOT_TRY(mot__buffer_write(replica->verdict, 0, copy->verdict, sizeof copy->verdict));
 done:
@@ -70,7 +78,7 @@ static mot_status open_copy(const mot_replica *replica, struct copy **out)
     size_t i;
 
     for (i = 0; copy && i < FLATS; i++) {
-        if (!flat_of(replica, i))
+        if (i != PARAMETERS && !mot__state_there(replica, i - SLOT0))
             continue;
         copy->flat[i] = malloc(floats * sizeof(float));
         if (!copy->flat[i]) {

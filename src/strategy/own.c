@@ -1,7 +1,7 @@
 /* own.c - a lane's own copy of optimizer state and verdict, in device memory, and the update that
  * each lane then does alone: for the strategies whose every lane has all variables. */
 #include "ops/scan.h"
-#include "strategy/replica.h"
+#include "strategy/sent.h"
 
 static struct mot__mem whole(mot__buffer *buffer)
 {
@@ -121,11 +121,16 @@ mot_status mot__own_plan(mot_replica *replica, mot__plan *plan)
 {
     struct mot__list *list = &mot__plan_lists(plan)->update;
     mot_status status = MOT_OK;
+    char why[128];
+    bool good;
 
     if (replica->parameters->pieces > MOT__STAGE_SLOTS)
         return mot__fail(MOT_UNSUPPORTED, "parameters in %zu pieces: %d are the most",
                          replica->parameters->pieces, MOT__STAGE_SLOTS);
-    MOT_TRY(mot__optim_need(replica->device, &replica->common->config.optimizer));
+    MOT_TRY(mot__optim_selftest(replica->device, &replica->common->config.optimizer, false, &good,
+                                why, sizeof why));
+    if (!good)
+        return mot__sent_plan(replica, plan, why);
     MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_odd, replica, 0}));
     if (replica->common->config.optimizer.clip_norm > 0)
         MOT_TRY(mot__list_add(list, (struct mot__entry){MOT__ENTRY_LAUNCH, run_norm, replica, 0}));

@@ -1,4 +1,5 @@
 /* replica.c - variables, plans and feed of one lane, and the parts of a step. */
+#include "strategy/sent.h"
 #include "strategy/verify.h"
 
 #include "base/clock.h"
@@ -54,6 +55,7 @@ void mot__replica_close(mot_replica *replica)
     mot__flat_close(replica->slot[1]);
     mot_batch_close(replica->kept);
     mot__verify_close(replica->verify);
+    mot__sent_close(replica->sent);
 }
 
 /* ---- the parts of a step ---- */

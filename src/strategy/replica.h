@@ -18,6 +18,7 @@
 
 /* What all replicas of one trainer share; frozen when it opens. */
 struct mot__agree;  /* verify.h */
+struct mot__sent;   /* sent.h */
 struct mot__verify; /* so too: a lane's side */
 
 struct mot__common {
@@ -66,6 +67,7 @@ struct mot_replica {
     uint64_t mark[MOT__AHEAD], steps;
     double reduce_s;            /* on the host, adding and waiting for others */
     struct mot__verify *verify; /* NULL with one replica */
+    struct mot__sent *sent;     /* the host updates for this lane; NULL: it does so itself */
     struct mot__held held;
     mot_batch *kept;   /* one of the data, for its samples; NULL where nobody will ask */
     bool odd_sent;     /* the record on the device has ODD set */

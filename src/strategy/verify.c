@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "ops/scan.h"
+#include "strategy/sent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,15 +282,14 @@ done:
     return status;
 }
 
-/* Central storage: the copy on the host is one row more. */
-static void add_host(const mot_replica *replica, uint32_t *words)
+/* What lies on the host: central storage's copy, or the state of a lane that is sent weights. */
+static void add_rows(const mot_replica *replica, const float *flat, uint32_t *words)
 {
     const struct mot__parameters *table = &replica->common->net->table;
-    const float *now = mot__variables_now(replica->common->variables, replica->rank);
     size_t p;
 
     for (p = 0; p < table->count; p++)
-        mot__scan_sum_host(now + table->row[p].offset, table->row[p].count, words + 2 * p);
+        mot__scan_sum_host(flat + table->row[p].offset, table->row[p].count, words + 2 * p);
 }
 
 static mot_status collect(mot_replica *replica)
@@ -297,15 +297,21 @@ static mot_status collect(mot_replica *replica)
     struct mot__agree *agree = replica->common->agree;
     mot__group *group = replica->common->group;
     const size_t seats = mot__group_lanes(group), bytes = agree->words * sizeof *agree->table;
+    const size_t rows = replica->common->net->table.count;
     const bool host = replica->common->variables != NULL;
+    uint32_t *own = agree->table + replica->seat * agree->words;
     mot_status status = MOT_OK;
+    size_t f;
 
     MOT_TRY(mot__stage_wait(replica->verify->sums, 0));
-    memcpy(agree->table + replica->seat * agree->words, mot__stage_host(replica->verify->sums),
-           bytes);
+    memcpy(own, mot__stage_host(replica->verify->sums), bytes);
+    for (f = SLOT0; replica->sent && f < FLATS; f++)
+        if (replica->sent->slot[f - SLOT0])
+            add_rows(replica, replica->sent->slot[f - SLOT0], own + 2 * f * rows);
     if (host && replica->seat == 0) {
         memset(agree->table + seats * agree->words, 0, bytes);
-        add_host(replica, agree->table + seats * agree->words);
+        add_rows(replica, mot__variables_now(replica->common->variables, replica->rank),
+                 agree->table + seats * agree->words);
     }
     MOT_TRY(mot__stage_give(replica->verify->sums, 0, bytes));
     MOT_TRY(mot__group_barrier(group, replica->seat));
