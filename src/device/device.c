@@ -3,6 +3,7 @@
 #include "base/sum.h"
 #include "device/internal.h"
 #include "device/quirks.h"
+#include "device/tuned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,22 @@ static void gather_facts(mot__device *device, const struct mot__pick *pick,
     make_key(facts);
 }
 
+/* As tuning found it, where nobody says. */
+static mot_status take_staging(mot__device *device, enum mot__staging wish)
+{
+    struct mot__tuned tuned;
+    enum mot__staging staging;
+    bool found = false;
+    mot_status status = MOT_OK;
+
+    if (wish == MOT__STAGING_AUTO)
+        status = mot__tuned_get(device, "staging", &tuned, &found);
+    for (staging = MOT__STAGING_MAP; found && staging <= MOT__STAGING_COPY; staging++)
+        if (strcmp(tuned.choice, mot__staging_name(staging)) == 0)
+            device->facts.staging = staging;
+    return status;
+}
+
 mot_status mot__device_open(const mot_inventory *inventory, const struct mot__pick *pick,
                             const struct mot__device_options *options, mot__device **out)
 {
@@ -116,6 +133,7 @@ mot_status mot__device_open(const mot_inventory *inventory, const struct mot__pi
     device->keeps_binaries = mot__quirk_has(&device->facts.info, MOT__QUIRK_KEEPS_BINARIES, NULL);
     snprintf(device->cache_dir, sizeof device->cache_dir, "%s",
              options->cache_dir ? options->cache_dir : "");
+    MOT_TRY(take_staging(device, options->staging));
     device->id = whole;
     if (pick->parts > 1)
         MOT_TRY(open_part(device, whole, pick));
@@ -162,6 +180,16 @@ void mot__device_close(mot__device *device)
 const struct mot__device_facts *mot__device_facts(const mot__device *device)
 {
     return &device->facts;
+}
+
+const char *mot__staging_name(enum mot__staging staging)
+{
+    return staging == MOT__STAGING_MAP ? "map" : staging == MOT__STAGING_COPY ? "copy" : "auto";
+}
+
+void mot__device_staging(mot__device *device, enum mot__staging staging)
+{
+    device->facts.staging = staging;
 }
 
 struct mot_counts *mot__device_counts(mot__device *device)

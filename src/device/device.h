@@ -25,8 +25,11 @@ enum mot__gemm_kind {
     MOT__GEMM_TILE = MOT__GEMM_KINDS /* a wish only: the class's own tile */
 };
 
-/* How bytes cross between host and device. AUTO: by map where they share memory, else by copy. */
+/* How bytes cross between host and device. AUTO: as tuning found; without it by map where they
+ * share memory, else by copy. */
 enum mot__staging { MOT__STAGING_AUTO, MOT__STAGING_MAP, MOT__STAGING_COPY };
+
+const char *mot__staging_name(enum mot__staging staging); /* "map", "copy" */
 
 struct mot__device_options {
     size_t memory_bytes;   /* limit of the pool; 0: nine tenths of the device's memory */
@@ -56,6 +59,8 @@ mot_status mot__device_open(const mot_inventory *inventory, const struct mot__pi
 void mot__device_close(
     mot__device *device); /* after its buffers; a lost device is leaked on purpose */
 const struct mot__device_facts *mot__device_facts(const mot__device *device);
+/* MAP or COPY from here on; while no stage is open. */
+void mot__device_staging(mot__device *device, enum mot__staging staging);
 struct mot_counts *
 mot__device_counts(mot__device *device); /* running totals; the owner may clear them */
 mot_status mot__device_profile(mot__device *device, struct mot_kernel_time *row, size_t capacity,
@@ -222,6 +227,10 @@ bool mot__device_lost(const mot__device *device);
 mot_status mot__store_get(mot__device *device, const char *key, char *value, size_t bytes,
                           bool *found);
 mot_status mot__store_set(mot__device *device, const char *key, const char *value);
+/* Each choice whose key begins so, in no order; fn may set none. */
+typedef mot_status (*mot__store_fn)(void *user, const char *key, const char *value);
+mot_status mot__store_each(mot__device *device, const char *prefix, mot__store_fn fn, void *user);
+mot_status mot__store_forget(mot__device *device, const char *prefix, size_t *count);
 
 /* The room's own speed probe: 512^3 GEMM, memory and transfers; remembered in the store. */
 mot_status mot__device_measure(mot__device *device, bool fresh,

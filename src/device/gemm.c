@@ -47,6 +47,7 @@ enum mot__gemm_kind mot__gemm_chosen(const mot__device *device, bool trans_a, bo
 
 void mot__gemm_clear(mot__device *device)
 {
+    mot__gemm_anew(device);
     free(device->gemm);
     device->gemm = NULL;
 }
@@ -98,12 +99,14 @@ static mot_status check_kind(const struct mot__gemm_state *state, enum mot__gemm
 static mot_status verdict(mot__device *device, enum mot__gemm_kind kind, size_t way, bool *good,
                           char *why)
 {
-    char key[48], line[WHY_BYTES + 32], sum[24];
-    mot_status status;
+    char key[48], line[WHY_BYTES + 32], sum[24], label[MOT__GEMM_LABEL];
+    mot_status status = kind == MOT__GEMM_CLBLAST ? mot__gemm_begin_set(device) : MOT_OK;
     bool found;
 
-    snprintf(key, sizeof key, "gemm.%s.%c%c", mot__gemm_name(kind), way & 2 ? 't' : 'n',
-             way & 1 ? 't' : 'n');
+    if (status != MOT_OK)
+        return status;
+    mot__gemm_label(kind, device->gemm->set, label);
+    snprintf(key, sizeof key, "gemm.%s.%c%c", label, way & 2 ? 't' : 'n', way & 1 ? 't' : 'n');
     snprintf(sum, sizeof sum, "%016llx ",
              (unsigned long long)mot__program_sum(candidates[kind].program));
     status = mot__store_get(device, key, line, sizeof line, &found);
@@ -120,6 +123,24 @@ static mot_status verdict(mot__device *device, enum mot__gemm_kind kind, size_t 
     why[strcspn(why, "\n")] = '\0';
     snprintf(line, sizeof line, "%s%s", sum, why);
     return mot__store_set(device, key, line);
+}
+
+static size_t way_of(bool trans_a, bool trans_b)
+{
+    return (trans_a ? 2u : 0u) + (trans_b ? 1u : 0u);
+}
+
+mot_status mot__gemm_trusted(mot__device *device, enum mot__gemm_kind kind, bool trans_a,
+                             bool trans_b, bool *good)
+{
+    struct mot__gemm_state *state = NULL;
+    char why[WHY_BYTES];
+    mot_status status = mot__gemm_state(device, &state);
+
+    *good = false;
+    if (status == MOT_OK)
+        status = verdict(device, kind, way_of(trans_a, trans_b), good, why);
+    return status == MOT_NO_MEMORY ? MOT_OK : status; /* what cannot be tested is not trusted */
 }
 
 /* The first wish for a device, then the row of its class without it. */
@@ -192,7 +213,7 @@ mot_status mot__gemm_by(mot__device *device, enum mot__gemm_kind kind, const str
 mot_status mot__gemm_choose(mot__device *device, bool trans_a, bool trans_b,
                             enum mot__gemm_kind *out)
 {
-    const size_t way = (trans_a ? 2u : 0u) + (trans_b ? 1u : 0u);
+    const size_t way = way_of(trans_a, trans_b);
     struct mot__gemm_state *state = NULL;
     mot_status status = mot__gemm_state(device, &state);
 
@@ -206,7 +227,9 @@ mot_status mot__gemm_choose(mot__device *device, bool trans_a, bool trans_b,
 mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm)
 {
     enum mot__gemm_kind kind = MOT__GEMM_AUTO;
-    mot_status status = mot__gemm_choose(device, gemm->trans_a, gemm->trans_b, &kind);
+    mot_status status = mot__gemm_tuned(device, gemm, &kind);
 
+    if (status == MOT_OK && kind == MOT__GEMM_AUTO)
+        status = mot__gemm_choose(device, gemm->trans_a, gemm->trans_b, &kind);
     return status == MOT_OK ? mot__gemm_by(device, kind, gemm) : status;
 }

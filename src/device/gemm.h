@@ -15,9 +15,9 @@ struct mot__gemm {
     enum mot_act act;     /* fused into the last pass; NONE, RELU, LEAKY_RELU, SIGMOID, TANH */
 };
 
-/* Queue it. Which kernel computes it was decided for the device's class or by its opener's wish; a
- * candidate is tested against plain C when an orientation is first asked for, and dropped for it
- * where it computes wrongly. Any size from 0 works. */
+/* Queue it. Which kernel computes it was decided by the opener's wish, by tuning or for the
+ * device's class; a candidate is tested against plain C when an orientation is first asked for, and
+ * dropped for it where it computes wrongly. Any size from 0 works. */
 mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm);
 
 /* For tests and measurements: by this candidate, without asking whether it is good. */
@@ -33,6 +33,28 @@ const char *mot__gemm_name(enum mot__gemm_kind kind); /* "clblast", "tile-cpu", 
 mot_status mot__gemm_choose(mot__device *device, bool trans_a, bool trans_b,
                             enum mot__gemm_kind *out);
 enum mot__gemm_kind mot__gemm_chosen(const mot__device *device, bool trans_a, bool trans_b);
+
+/* ---- tuning ---- */
+
+/* By the store, else by testing: does this candidate compute rightly here in this orientation? */
+mot_status mot__gemm_trusted(mot__device *device, enum mot__gemm_kind kind, bool trans_a,
+                             bool trans_b, bool *good);
+/* What the store knows the product by: "gemm.nt.128.512.1024", sizes rounded up to powers of two.
+ */
+#define MOT__GEMM_WHAT 80
+void mot__gemm_what(const struct mot__gemm *gemm, char out[MOT__GEMM_WHAT]);
+/* CLBlast can be given parameters of ours, in sets 1 ... mot__gemm_sets(); 0: its own. CLBlast
+ * keeps them for the device as long as the process lives, and there is no way back to its own. */
+size_t mot__gemm_sets(void);
+mot_status mot__gemm_use_set(mot__device *device, size_t set);
+size_t mot__gemm_set(const mot__device *device); /* in use */
+/* "tile-cpu", "clblast", "clblast-2", and back. */
+#define MOT__GEMM_LABEL 24
+void mot__gemm_label(enum mot__gemm_kind kind, size_t set, char out[MOT__GEMM_LABEL]);
+bool mot__gemm_parse(const char *label, enum mot__gemm_kind *kind, size_t *set);
+/* Ask the store anew when a plan is next rehearsed. */
+void mot__gemm_anew(mot__device *device);
+bool mot__gemm_wished(const mot__device *device); /* its opener named a candidate */
 
 /* Plain C, for tests: c (m, n) in double arithmetic. */
 void mot__gemm_reference(const struct mot__gemm *gemm, const float *a, const float *b,

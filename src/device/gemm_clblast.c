@@ -1,5 +1,6 @@
 /* gemm_clblast.c - GEMM by CLBlast. Nothing here runs on a device that did not choose it. */
 #include "device/gemm_parts.h"
+#include "device/tuned.h"
 
 #if MOTLEY_CLBLAST
 
@@ -9,6 +10,132 @@
 /* CLBlast's first call fills tables that nothing guards (1.5.3: 7 of 40 runs crashed when four
  * threads made theirs together), so every device makes its first one alone. */
 static pthread_mutex_t first_call = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- parameters ---- */
+
+/* Sets to try, by the size of a group and what goes through local memory. The rules that tie the
+ * numbers together are those of CLBlast's own tuners. GEMMK stays 0: the other kernel is wrong for
+ * MWG != NWG before 1.6.3 (CLBlast #543). */
+static const char *const xgemm_name[] = {"GEMMK", "KREG",  "KWG",   "KWI", "MDIMA", "MDIMC",
+                                         "MWG",   "NDIMB", "NDIMC", "NWG", "SA",    "SB",
+                                         "STRM",  "STRN",  "VWM",   "VWN"};
+static const char *const direct_name[] = {"KWID", "MDIMAD", "MDIMCD", "NDIMBD", "NDIMCD",
+                                          "PADA", "PADB",   "VWMD",   "VWND",   "WGD"};
+
+static const struct {
+    size_t xgemm[MOT__COUNT(xgemm_name)], direct[MOT__COUNT(direct_name)];
+} sets[] = {
+    {{0, 1, 16, 2, 8, 8, 64, 8, 8, 64, 1, 1, 0, 0, 4, 4}, {2, 8, 8, 8, 8, 1, 1, 2, 2, 32}},
+    {{0, 1, 16, 2, 16, 16, 128, 16, 16, 128, 1, 1, 0, 0, 4, 4},
+     {8, 16, 16, 16, 16, 1, 1, 2, 2, 32}},
+    {{0, 1, 32, 2, 16, 16, 64, 8, 8, 64, 0, 0, 0, 0, 4, 4}, {2, 8, 8, 8, 8, 1, 1, 2, 2, 16}},
+    {{0, 1, 32, 2, 32, 16, 128, 16, 8, 64, 1, 1, 0, 0, 4, 4}, {2, 8, 8, 16, 16, 0, 0, 4, 2, 32}},
+};
+
+/* CLBlast keeps parameters by device for the whole process; so this does. Under first_call. */
+#define TOLD_MOST 32
+static struct {
+    cl_device_id device;
+    size_t set;
+} told[TOLD_MOST];
+
+size_t mot__gemm_sets(void)
+{
+    return MOT__COUNT(sets);
+}
+
+static size_t told_of(cl_device_id device)
+{
+    size_t i;
+
+    for (i = 0; i < TOLD_MOST && told[i].device && told[i].device != device; i++)
+        ;
+    return i;
+}
+
+/* A set that CLBlast has already is not told again: a call on another thread would meet the moment
+ * between its removal and its return. */
+static mot_status tell(mot__device *device, size_t set)
+{
+    const size_t place = told_of(device->id);
+    CLBlastStatusCode code;
+
+    if (place == TOLD_MOST || (told[place].device ? told[place].set : 0) == set || set == 0)
+        return MOT_OK;
+    code = CLBlastOverrideParameters(device->id, "Xgemm", CLBlastPrecisionSingle,
+                                     MOT__COUNT(xgemm_name), (const char **)xgemm_name,
+                                     sets[set - 1].xgemm);
+    if (code == CLBlastSuccess) {
+        told[place].device = device->id;
+        told[place].set = set;
+        code = CLBlastOverrideParameters(device->id, "XgemmDirect", CLBlastPrecisionSingle,
+                                         MOT__COUNT(direct_name), (const char **)direct_name,
+                                         sets[set - 1].direct);
+    }
+    return code == CLBlastSuccess
+               ? MOT_OK
+               : mot__fail(MOT_UNSUPPORTED, "%s: CLBlast refuses parameters with %d",
+                           device->facts.info.name, (int)code);
+}
+
+/* What it was really told, now or by an earlier owner of the device. */
+static void note_set(mot__device *device, struct mot__gemm_state *state)
+{
+    const size_t place = told_of(device->id);
+    size_t way;
+
+    for (way = 0; way < MOT__COUNT(state->chosen); way++)
+        if (state->chosen[way] == MOT__GEMM_CLBLAST)
+            state->chosen[way] = MOT__GEMM_AUTO; /* that was about other parameters */
+    state->set = place < TOLD_MOST && told[place].device ? told[place].set : 0;
+    state->begun = true;
+    state->warm = false;
+}
+
+static size_t remembered_set(mot__device *device)
+{
+    struct mot__tuned tuned;
+    enum mot__gemm_kind kind;
+    bool found = false;
+    size_t set = 0;
+
+    if (mot__gemm_wished(device) || mot__tuned_get(device, "clblast", &tuned, &found) != MOT_OK ||
+        !found || !mot__gemm_parse(tuned.choice, &kind, &set))
+        return 0;
+    return set;
+}
+
+mot_status mot__gemm_begin_set(mot__device *device)
+{
+    struct mot__gemm_state *state;
+    mot_status status = mot__gemm_state(device, &state);
+
+    if (status != MOT_OK || state->begun)
+        return status;
+    pthread_mutex_lock(&first_call);
+    tell(device, remembered_set(device)); /* refused: its own serve */
+    note_set(device, state);
+    pthread_mutex_unlock(&first_call);
+    return MOT_OK;
+}
+
+mot_status mot__gemm_use_set(mot__device *device, size_t set)
+{
+    struct mot__gemm_state *state;
+    mot_status status = mot__gemm_state(device, &state);
+
+    if (status != MOT_OK || set > MOT__COUNT(sets))
+        return status != MOT_OK ? status : mot__fail(MOT_BAD_ARG, "CLBlast's set %zu", set);
+    pthread_mutex_lock(&first_call);
+    status = tell(device, set);
+    note_set(device, state);
+    pthread_mutex_unlock(&first_call);
+    return status == MOT_OK && state->set != set
+               ? mot__fail(MOT_UNSUPPORTED, "CLBlast keeps its set %zu on this device", state->set)
+               : status;
+}
+
+/* ---- calls ---- */
 
 /* CLBlast takes no wait list: what the next launch waits for goes in front of it. */
 static mot_status pass_gates(mot__device *device)
@@ -50,6 +177,8 @@ static mot_status call_guarded(mot__device *device, const struct mot__gemm *gemm
     struct mot__gemm_state *state;
     mot_status status = mot__gemm_state(device, &state);
 
+    if (status == MOT_OK)
+        status = mot__gemm_begin_set(device);
     if (status != MOT_OK || state->warm)
         return status == MOT_OK ? call(device, gemm, mem) : status;
     pthread_mutex_lock(&first_call);
@@ -98,6 +227,26 @@ mot_status mot__gemm_clblast(mot__device *device, const struct mot__gemm *gemm)
 
 #else
 
-typedef int mot__gemm_clblast_is_left_out; /* ISO C forbids an empty file */
+size_t mot__gemm_sets(void)
+{
+    return 0;
+}
+
+static mot_status left_out(void)
+{
+    return mot__fail(MOT_UNSUPPORTED, "gemm: this build has no CLBlast");
+}
+
+mot_status mot__gemm_begin_set(mot__device *device)
+{
+    (void)device;
+    return left_out();
+}
+
+mot_status mot__gemm_use_set(mot__device *device, size_t set)
+{
+    (void)device, (void)set;
+    return left_out();
+}
 
 #endif

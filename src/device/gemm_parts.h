@@ -7,12 +7,22 @@
 
 typedef mot_status mot__gemm_run(mot__device *device, const struct mot__gemm *gemm);
 
+struct mot__gemm_row { /* a product that was rehearsed; sizes rounded up to powers of two */
+    bool trans_a, trans_b;
+    size_t m, n, k;
+    enum mot__gemm_kind kind; /* AUTO: the usual one */
+};
+
 struct mot__gemm_state {
     enum mot__gemm_kind chosen[4];       /* by 2 trans_a + trans_b; AUTO: nobody asked yet */
     mot__gemm_run *run[MOT__GEMM_KINDS]; /* the candidates; tests put a wrong one here */
     size_t width, depth; /* of the CPU tile: floats in a register, steps of k in one pass */
     char defines[64];    /* of the CPU tile */
     bool warm;           /* CLBlast's first call on this device is over */
+    bool begun;          /* which parameters CLBlast uses here is known: */
+    size_t set;          /* 0: those it has for the device */
+    struct mot__gemm_row *tuned;
+    size_t tuned_count;
 };
 
 /* Made when it is first asked for. */
@@ -20,6 +30,11 @@ mot_status mot__gemm_state(mot__device *device, struct mot__gemm_state **out);
 
 /* Each queues C = ... for m, n and k above 0. */
 mot__gemm_run mot__gemm_tile_cpu, mot__gemm_tile_gpu, mot__gemm_clblast;
+/* Let CLBlast use the parameters that tuning found, before its first call on this device. */
+mot_status mot__gemm_begin_set(mot__device *device);
+/* What was remembered of this product, once it was rehearsed; AUTO: nothing. */
+mot_status mot__gemm_tuned(mot__device *device, const struct mot__gemm *gemm,
+                           enum mot__gemm_kind *out);
 /* Fill in width, depth and defines of the CPU tile. */
 void mot__gemm_tile_shape(const mot__device *device, struct mot__gemm_state *state);
 /* The i-th defines that a tile may be launched with; false past the last. */

@@ -5,9 +5,12 @@
 #include "base/file.h"
 #include "device/internal.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define VALUE_LIMIT ((size_t)64 << 10)
 #define KEY_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
@@ -119,14 +122,87 @@ done:
     return status;
 }
 
+/* What this key's file holds is in memory from here on. */
+static mot_status recall(mot__device *device, const char *key)
+{
+    return check_key(key) != MOT_OK || find(device, key) ? MOT_OK : read_choice(device, key);
+}
+
+/* Whatever it holds: a damaged file is forgotten, too. */
+static mot_status remove_file(mot__device *device, const char *key)
+{
+    char path[960];
+
+    store_folder(device, path, sizeof path - 260);
+    strcat(strcat(path, "/"), key);
+    if (unlink(path) == 0 || errno == ENOENT)
+        return MOT_OK;
+    return mot__fail(MOT_IO, "forgetting %s: %s", path, strerror(errno));
+}
+
+/* each, for every file of the device whose name begins so. */
+static mot_status walk(mot__device *device, const char *prefix,
+                       mot_status (*each)(mot__device *device, const char *key))
+{
+    mot_status status = MOT_OK;
+    struct dirent *entry;
+    char path[700];
+    DIR *folder;
+
+    if (!device->cache_dir[0])
+        return MOT_OK;
+    store_folder(device, path, sizeof path);
+    folder = opendir(path);
+    while (folder && status == MOT_OK && (entry = readdir(folder)) != NULL)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            status = each(device, entry->d_name);
+    if (folder)
+        closedir(folder);
+    return status;
+}
+
+mot_status mot__store_each(mot__device *device, const char *prefix, mot__store_fn fn, void *user)
+{
+    mot_status status = walk(device, prefix, recall);
+    const struct mot__choice *row;
+
+    for (row = device->choices; row && status == MOT_OK; row = row->next)
+        if (strncmp(row->key, prefix, strlen(prefix)) == 0)
+            status = fn(user, row->key, row->value);
+    return status;
+}
+
+static void drop(struct mot__choice **place)
+{
+    struct mot__choice *row = *place;
+
+    *place = row->next;
+    free(row->key);
+    free(row->value);
+    free(row);
+}
+
+mot_status mot__store_forget(mot__device *device, const char *prefix, size_t *count)
+{
+    struct mot__choice **place = &device->choices;
+    mot_status status = walk(device, prefix, recall);
+
+    *count = 0;
+    if (status == MOT_OK)
+        status = walk(device, prefix, remove_file);
+    while (status == MOT_OK && *place) {
+        if (strncmp((*place)->key, prefix, strlen(prefix)) == 0) {
+            drop(place);
+            ++*count;
+        } else {
+            place = &(*place)->next;
+        }
+    }
+    return status;
+}
+
 void mot__store_clear(mot__device *device)
 {
-    struct mot__choice *row;
-
-    while ((row = device->choices) != NULL) {
-        device->choices = row->next;
-        free(row->key);
-        free(row->value);
-        free(row);
-    }
+    while (device->choices)
+        drop(&device->choices);
 }
