@@ -94,6 +94,7 @@ static mot_status freeze_bounds(mot__engine *engine)
 {
     struct mot__common *common = &engine->common;
     const struct mot__parameters *table = &common->net->table;
+    const size_t wish = engine->choice.bucket_floats ? engine->choice.bucket_floats : BUCKET_FLOATS;
     size_t bucket = SIZE_MAX, i, largest = SIZE_MAX;
 
     for (i = 0; i < common->replicas; i++) {
@@ -102,7 +103,7 @@ static mot_status freeze_bounds(mot__engine *engine)
 
         largest = mot__size_min(largest, mot__size_min(facts->largest_bytes, facts->memory_limit));
         if (facts->staging == MOT__STAGING_COPY)
-            bucket = mot__size_max(BUCKET_FLOATS, table->floats / BUCKETS_MOST);
+            bucket = mot__size_max(wish, table->floats / BUCKETS_MOST);
     }
     common->piece_floats = largest / sizeof(float);
     common->piece_floats -= mot__size_min(common->piece_floats, PIECE_RESERVE);
@@ -118,7 +119,9 @@ mot_status mot__engine_join(mot__engine *engine, size_t lanes)
     if (lanes < 2 && common->strategy != &mot__strategy_mirrored)
         return MOT_OK;
     return mot__group_open(lanes, common->net->table.floats + MOT__RECORD_FLOATS,
-                           MOT__ALGORITHM_AUTO, mot__fleet_deadline(engine->fleet), &common->group);
+                           lanes == common->replicas ? engine->choice.algorithm
+                                                     : MOT__ALGORITHM_AUTO,
+                           mot__fleet_deadline(engine->fleet), &common->group);
 }
 
 static mot_status start_values(mot__engine *engine)
@@ -205,6 +208,8 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
     engine->lr = config->optimizer.lr;
     MOT_TRY(mot__model_copy(net, &engine->common.net));
     MOT_TRY(open_replicas(engine, config, strategy));
+    if (engine->common.replicas > 1)
+        MOT_TRY(mot__choice_read(fleet, engine->common.net->table.floats, &engine->choice));
     MOT_TRY(freeze_bounds(engine));
     MOT_TRY(mot__engine_find_shares(engine));
     engine->common.config.shares = NULL; /* the caller's string; read by now */

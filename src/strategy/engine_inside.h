@@ -2,6 +2,7 @@
 #ifndef MOT_STRATEGY_ENGINE_INSIDE_H
 #define MOT_STRATEGY_ENGINE_INSIDE_H
 
+#include "strategy/choice.h"
 #include "strategy/engine.h"
 #include "strategy/jobs.h"
 #include "strategy/verify.h"
@@ -10,13 +11,14 @@ struct mot__engine {
     mot_fleet *fleet;
     struct mot__common common;
     struct mot__notes notes;
-    mot_replica *replica; /* (common.replicas) */
-    double *weight;       /* (common.replicas): shares */
-    size_t *share;        /* scratch */
-    size_t *before;       /* scratch */
-    size_t balanced_rows; /* the batch that automatic shares are made for */
-    bool tried;           /* every lane's pace was tried */
-    struct {              /* replicas were left out, and whether that was right is being measured */
+    struct mot__fleet_choice choice; /* of these devices all together */
+    mot_replica *replica;            /* (common.replicas) */
+    double *weight;                  /* (common.replicas): shares */
+    size_t *share;                   /* scratch */
+    size_t *before;                  /* scratch */
+    size_t balanced_rows;            /* the batch that automatic shares are made for */
+    bool tried;                      /* every lane's pace was tried */
+    struct { /* replicas were left out, and whether that was right is being measured */
         bool on;
         uint64_t since;           /* step */
         double began_s, before_s; /* a step took before_s with all of them */

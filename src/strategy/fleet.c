@@ -16,6 +16,7 @@ struct mot_fleet {
     double deadline_s;
     char cache_dir[512];
     char *notes;
+    const struct mot__fleet_choice *tried;
     bool tainted; /* a lane was given up; its thread may still read what is here */
 };
 
@@ -253,4 +254,14 @@ mot_status mot__fleet_call(mot_fleet *fleet, size_t lane, mot__job_fn run, void 
 double mot__fleet_deadline(const mot_fleet *fleet)
 {
     return fleet->deadline_s;
+}
+
+void mot__fleet_try(mot_fleet *fleet, const struct mot__fleet_choice *choice)
+{
+    fleet->tried = choice;
+}
+
+const struct mot__fleet_choice *mot__fleet_tried(const mot_fleet *fleet)
+{
+    return fleet->tried;
 }
