@@ -157,6 +157,56 @@ mot_status mot_bench_peak(mot_fleet *fleet, size_t lane,
 bool mot_bench_gemm_of(const mot_model *net, size_t batch, size_t index, struct mot_bench_gemm *out,
                        const char **what);
 
+/* ---- tuning: choices that are measured and remembered ---- */
+
+/* Kept in the cache folder for each device and version of its driver and ours, and taken when a
+ * fleet or a trainer is opened next: which matrix product for each of a network's shapes, how bytes
+ * are staged, and for these devices together how gradients are summed and in which buckets. What a
+ * caller asks for goes before what was remembered. */
+
+struct mot_tune_trial { /* one figure */
+    const char *device; /* label; NULL: of all devices together */
+    const char *what;   /* "gemm nt 128 x 512 x 784", "staging", "reduce" */
+    const char *choice; /* "tile-cpu", "clblast-2", "map", "ring-1048576" */
+    const char *unit;   /* "GFLOP/s", "samples/s" */
+    double value;       /* NAN: it does not run here */
+    double done;        /* of all there is to do; 1: this was the last */
+    double seconds_left;
+};
+
+struct mot_tune_config {
+    size_t size;
+    double seconds; /* for a figure of whole steps; a product has a tenth; 0: 1 */
+    bool all;       /* CLBlast with parameters of ours even where it is far behind the best */
+    int (*on_trial)(const struct mot_tune_trial *trial, void *user); /* non-zero: stop */
+    void *user;
+};
+struct mot_tune_config mot_tune_config_default(void);
+
+/* Measure for batches of `batch` rows of the data and remember. A candidate that computes wrongly
+ * is not remembered. Nobody else should use the devices. The data is left at its beginning. */
+mot_status mot_tune(mot_fleet *fleet, const mot_model *net, const struct mot_trainer_config *config,
+                    mot_data *data, size_t batch, const struct mot_tune_config *tune);
+
+struct mot_tuned {              /* one choice that is remembered */
+    const char *device;         /* label of the first such device; NULL: of all together */
+    const char *what;           /* sizes of products rounded up to powers of two */
+    const char *choice, *usual; /* usual: what would be taken without tuning */
+    double value, before;       /* measured with the choice, with the usual */
+    const char *unit;
+    uint64_t when; /* seconds since 1970 */
+};
+/* What is remembered of these devices, and of all of them together; non-zero from fn stops it. */
+mot_status mot_tuned_each(mot_fleet *fleet, int (*fn)(const struct mot_tuned *tuned, void *user),
+                          void *user);
+/* Forget it, and all that these devices remember with others; how many choices there were. */
+mot_status mot_tuned_forget(mot_fleet *fleet, size_t *count);
+
+/* One sentence where a device was never tuned and its matrix products are well below what its
+ * arithmetic units were measured to do; "" else. Measures for half a second where that was
+ * not done on this device before. */
+mot_status mot_tune_hint(mot_fleet *fleet, char *out, size_t bytes);
+
 /* ---- all-reduce ---- */
 
 enum mot_bound { MOT_BOUND_UP, MOT_BOUND_DOWN, MOT_BOUND_HOST, MOT_BOUND_LATENCY };
