@@ -9,11 +9,11 @@
 
 struct options { /* what the command line said; texts are argv's or the table's */
     const char *net, *data, *devices, *shares, *memory, *out, *weights, *report;
-    size_t epochs, batch, accumulate, count, bytes;
+    size_t epochs, batch, rows, accumulate, count, bytes;
     double lr, seconds;
     uint64_t seed, verify;
     size_t optimizer, strategy, loss, on_nan, on_differ; /* place among the choices of the option */
-    bool plan, tune_batch;
+    bool plan, tune_batch, tune_choices, show, forget;
     bool json, quiet, offline, all, help, why;
     const char *topic; /* the argument: a command to explain, what to measure */
 };

@@ -26,6 +26,7 @@ struct run {
     struct json json;
     size_t epoch, epochs, step, steps;
     double test_loss, test_accuracy; /* of the last finished epoch */
+    char hint[256];                  /* "": tuning promises nothing */
     bool applied; /* the run ends at a step that was refused, after others that were not */
 };
 
@@ -68,6 +69,7 @@ static void json_start(struct run *run, const struct mot_event *event)
     put_count(json, "accumulate", event->accumulate);
     put_count(json, "epochs", event->epochs);
     put_count(json, "seed", run->options->seed);
+    put_text(json, "hint", run->hint[0] ? run->hint : NULL);
     put_end(json);
 }
 
@@ -134,6 +136,8 @@ static void on_start(struct run *run, const struct mot_event *event)
         json_start(run, event);
     else
         screen_start(&run->screen, event, run->options->net, run->data);
+    if (!run->options->json && run->hint[0])
+        printf("%s\n", run->hint);
     if (!run->options->json && !run->options->quiet)
         plan_tell_cuts(run->session);
 }
@@ -234,6 +238,8 @@ static int fit(struct session *session, struct run *run)
         run->screen.live && !options->json && !options->quiet ? PROGRESS_LIVE_S : PROGRESS_S;
     config.on_event = on_event;
     config.user = run;
+    if (!options->quiet && mot_tune_hint(session->fleet, run->hint, sizeof run->hint) != MOT_OK)
+        run->hint[0] = '\0'; /* a device that fails says so in the next step */
     why_open(&run->why, session->trainer,
              !options->shares || !*options->shares || strcmp(options->shares, "auto") == 0);
     status = mot_fit(session->trainer, session->data.train, session->data.test, &config, NULL);

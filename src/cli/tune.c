@@ -1,6 +1,7 @@
 /* tune.c - motley tune: each part measures one choice and says which suits. */
 #include "cli/tune.h"
 
+#include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -91,6 +92,13 @@ int tune_batch(const struct options *options, struct session *session)
     return 0;
 }
 
+/* ---- choices --------------------------------------------------------------------------------- */
+
+static int run_choices(struct tune *tune)
+{
+    return choices_measure(tune->options, &tune->session, &tune->json);
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* A part is asked for by a flag of its own; none asked for is all. */
@@ -98,6 +106,7 @@ static const struct part {
     size_t offset; /* of the flag in struct options */
     int (*run)(struct tune *tune);
 } parts[] = {
+    {offsetof(struct options, tune_choices), run_choices},
     {offsetof(struct options, tune_batch), run_batch},
 };
 
@@ -123,28 +132,45 @@ static int run_parts(struct tune *tune)
     return code;
 }
 
+/* The data and the network; nothing is measured without them. */
+static int open_work(struct tune *tune)
+{
+    const struct options *options = tune->options;
+    const struct dataset_wish wish = {options->data, options->offline, true, options->json};
+    struct session *session = &tune->session;
+    const int code = dataset_open(&wish, &session->data);
+    mot_status status;
+
+    if (code)
+        return code;
+    status = session_open_net(options->net, mot_data_shape(session->data.train), &session->net);
+    return status == MOT_OK ? 0 : fail_library(status);
+}
+
 int command_tune(const struct options *options)
 {
-    const struct dataset_wish wish = {options->data, options->offline, true, options->json};
     const struct mot_fleet_config config = session_fleet_config(options);
     struct tune tune = {.options = options, .json = {.out = stdout}};
-    struct session *session = &tune.session;
-    mot_status status = mot_fleet_open(&config, &session->fleet);
+    mot_fleet **fleet = &tune.session.fleet;
+    mot_status status;
     int code;
 
+    if (options->show && options->forget)
+        return fail(EXIT_USAGE, "--show and --forget exclude each other");
+    status = mot_fleet_open(&config, fleet);
     interrupt_watch();
-    code = status == MOT_OK ? dataset_open(&wish, &session->data) : fail_library(status);
+    code = status == MOT_OK ? 0 : fail_library(status);
+    if (code == 0 && !options->show && !options->forget)
+        code = open_work(&tune);
     if (code == 0) {
-        status = session_open_net(options->net, mot_data_shape(session->data.train), &session->net);
-        code = status == MOT_OK ? 0 : fail_library(status);
-    }
-    if (code == 0 && options->json)
-        put_object(&tune.json, NULL);
-    if (code == 0) {
-        code = run_parts(&tune);
+        if (options->json)
+            put_object(&tune.json, NULL);
+        code = options->show     ? choices_show(options, *fleet, &tune.json)
+               : options->forget ? choices_forget(options, *fleet, &tune.json)
+                                 : run_parts(&tune);
         if (options->json)
             put_end(&tune.json);
     }
-    session_close(session);
+    session_close(&tune.session);
     return code;
 }
