@@ -7,7 +7,8 @@ unset(CMAKE_REQUIRED_INCLUDES)
 
 if(MOTLEY_HAVE_LAYERS)
     set(fault ${CMAKE_CURRENT_SOURCE_DIR}/fault)
-    add_library(guise MODULE ${fault}/guise.c ${fault}/cards.c ${fault}/manners.c ${fault}/ulp.c)
+    add_library(guise MODULE ${fault}/guise.c ${fault}/cards.c ${fault}/manners.c ${fault}/harm.c
+        ${fault}/ulp.c)
     target_include_directories(guise PRIVATE ${OpenCL_INCLUDE_DIRS} ${CMAKE_CURRENT_SOURCE_DIR})
     target_compile_definitions(guise PRIVATE _POSIX_C_SOURCE=200809L)
     target_link_libraries(guise PRIVATE motley_flags Threads::Threads)
@@ -33,6 +34,8 @@ endfunction()
 
 if(TARGET guise AND MOTLEY_HAVE_POCL)
     guise_test(test_guise test_guise "rx7900,rx7900@rusticl" "")
+    guise_test(test_harm test_harm "rx7900,a770" "")
+    target_link_libraries(test_harm PRIVATE ${CMAKE_DL_LIBS})
 
     # Each card with every liberty that its driver may take.
     set(discrete "nan,late=1,ulp")
@@ -40,7 +43,7 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
     # Left out: test_inventory, which has plays of its own (inventory.cmake), and test_why, which
     # tells causes apart by times that a layer spoils; it has a fleet of its own below.
     set(things gemm launch measure memory onnx ops_activation ops_add ops_dense ops_dropout
-        ops_gather ops_loss ops_selftest ops_softmax program stage store update)
+        ops_gather ops_loss ops_scan ops_selftest ops_softmax program stage store update)
     foreach(card rx7900 a770 rtx3060 uhd620 irisxe)
         set(manners ${discrete})
         if(card MATCHES "uhd620|irisxe")
@@ -53,7 +56,8 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         guise_test(guise_${card}_parts test_parts ${card} "${manners}" "MOTLEY_TEST_DEVICES=0")
         guise_test(guise_${card}_cards test_cards "${card},${card}" "${manners}"
             "MOTLEY_TEST_PAIR=0,1")
-        foreach(thing accumulate choice fit left_out loop mirrored repeat)
+        foreach(thing accumulate choice fit left_out loop mirrored numbers
+                repeat)
             guise_test(guise_${card}_${thing} test_${thing} ${card} "${manners}")
         endforeach()
         # Thousands of short transfers: a fiftieth of the delay.
@@ -89,5 +93,5 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
     guise_test(guise_fleet_why test_why "rtx3060,rtx3060" "slow=1:6" "MOTLEY_TEST_LAYER=slow")
     guise_test(guise_fleet_link test_why "rtx3060,rtx3060" "link=0.02" "MOTLEY_TEST_LAYER=link")
 else()
-    set_tests_properties(test_guise PROPERTIES DISABLED ON)
+    set_tests_properties(test_guise test_harm PROPERTIES DISABLED ON)
 endif()

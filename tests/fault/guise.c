@@ -150,6 +150,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
     guise_ours = *target;
     cards_hook(&guise_ours);
     manners_hook(&guise_ours);
+    harm_hook(&guise_ours);
     unhooked = guise_ours;
     guise_ours.clGetDeviceInfo = device_info;
     guise_ours.clGetDeviceIDs = device_ids;

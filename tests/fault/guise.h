@@ -69,6 +69,7 @@ double ill_will(const char *name, size_t nth);
 /* Put the hooks of one file into the table. */
 void cards_hook(cl_icd_dispatch *table);
 void manners_hook(cl_icd_dispatch *table);
+void harm_hook(cl_icd_dispatch *table);
 
 /* The text with division and transcendental functions one unit in the last place off; malloced. */
 char *ulp_rewrite(const char *text);
