@@ -19,7 +19,7 @@ endif()
 
 # Everything that is not about the cost of our own kernels.
 if(MOTLEY_HAVE_CLBLAST)
-    foreach(program test_mirrored test_gradients test_loop test_fit)
+    foreach(program test_mirrored test_gradients test_loop test_fit test_limits)
         train_again(${program}_clblast ${program} "MOTLEY_GEMM=clblast")
     endforeach()
 endif()
@@ -39,3 +39,7 @@ endif()
 if(EXISTS ${mnist}/train-images-idx3-ubyte.gz OR EXISTS ${mnist}/train-images-idx3-ubyte)
     set_tests_properties(test_mnist PROPERTIES ENVIRONMENT "MOTLEY_TEST_MNIST=${mnist}")
 endif()
+
+# Other roundings of the pool, other sizes of plans.
+train_again(test_limits_copy test_limits "MOTLEY_STAGING=copy")
+train_again(test_limits_gpu test_limits "MOTLEY_CLASS=gpu")

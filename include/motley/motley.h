@@ -366,7 +366,7 @@ struct mot_bytes {
     uint64_t evaluation; /* activations and batches of the test, beside those of training */
     uint64_t other;      /* the verdict, and what other trainers have on this device */
     uint64_t total;      /* all the pool has given out */
-    uint64_t peak;       /* the most it ever had since the trainer opened */
+    uint64_t peak;       /* the most since the trainer opened, tests of kernels apart */
 };
 
 /* What mot_fit would take of one device, and how its share of a batch is made to fit: whole, or as

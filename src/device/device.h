@@ -73,8 +73,8 @@ mot_status mot__device_profile(mot__device *device, struct mot_kernel_time *row,
 mot_status mot__buffer_open(mot__device *device, size_t bytes, mot__buffer **out);
 void mot__buffer_close(mot__buffer *buffer);
 size_t mot__device_used(const mot__device *device); /* bytes in live buffers and stages */
-size_t mot__device_peak(const mot__device *device); /* the most since _peak_anew */
-void mot__device_peak_anew(mot__device *device);
+size_t mot__device_peak(const mot__device *device); /* the most that was since _peak_set */
+void mot__device_peak_set(mot__device *device, size_t bytes); /* but not less than is in use */
 /* Give freed blocks back to the driver, so that what is taken next is as large as it was asked. */
 void mot__device_trim(mot__device *device);
 /* What a buffer or a stage of so many bytes takes from the pool. */

@@ -137,9 +137,9 @@ size_t mot__device_peak(const mot__device *device)
     return device->peak_bytes;
 }
 
-void mot__device_peak_anew(mot__device *device)
+void mot__device_peak_set(mot__device *device, size_t bytes)
 {
-    device->peak_bytes = device->live_bytes;
+    device->peak_bytes = mot__size_max(bytes, device->live_bytes);
 }
 
 void mot__device_trim(mot__device *device)

@@ -546,6 +546,7 @@ mot_status mot__plan_run(const struct mot__list *list, const struct mot__step *s
 
 mot_status mot__plan_rehearse(mot__plan *plan, const struct mot__list *list)
 {
+    const size_t peak = mot__device_peak(plan->device);
     struct mot__step step = {.rows = plan->config.rows, .scale = 1};
     mot_status status;
 
@@ -555,6 +556,7 @@ mot_status mot__plan_rehearse(mot__plan *plan, const struct mot__list *list)
     if (status == MOT_OK)
         status = mot__plan_run(list, &step, NULL, NULL);
     mot__device_rehearse(plan->device, false);
+    mot__device_peak_set(plan->device, peak); /* what tests of kernels took is given back */
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "strategy/fit_memory.h"
+#include "strategy/verify.h"
 
 #include <stdio.h>
 
@@ -102,6 +103,8 @@ static size_t fixed_bytes(const mot_replica *replica)
     if (!central)
         sum += mot__buffer_bytes(MOT__VERDICT_FLOATS * sizeof(float)) +
                mot__buffer_bytes(MOT__NORM_PARTS * sizeof(float));
+    if (common->replicas > 1)
+        sum += mot__verify_bytes(replica);
     return sum;
 }
 

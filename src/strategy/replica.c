@@ -26,7 +26,7 @@ mot_status mot__replica_open(mot_replica *replica, const float *start)
 
     replica->device = mot__lane_device(replica->lane);
     mot__device_trim(replica->device);
-    mot__device_peak_anew(replica->device);
+    mot__device_peak_set(replica->device, 0);
     MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats,
                            common->strategy->central, &replica->parameters));
     MOT_TRY(mot__flat_write(replica->parameters, 0, start, table->floats));

@@ -117,6 +117,17 @@ done:
     return status;
 }
 
+size_t mot__verify_bytes(const mot_replica *replica)
+{
+    const struct mot__parameters *table = &replica->common->net->table;
+    size_t chunks = 1, p;
+
+    for (p = 0; p < table->count; p++)
+        chunks += (table->row[p].count + MOT__SCAN_CHUNK - 1) / MOT__SCAN_CHUNK;
+    return mot__buffer_bytes(chunks * sizeof(struct mot__scan_chunk)) +
+           mot__stage_bytes(replica->device, 2 * rows_of(replica->common) * sizeof(uint32_t));
+}
+
 mot_status mot__verify_open(mot_replica *replica, mot__verify **out)
 {
     mot__verify *verify = calloc(1, sizeof *verify);
