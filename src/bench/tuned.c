@@ -187,7 +187,7 @@ static mot_status job_note_reach(mot__lane *lane, void *user, void *payload)
 
     (void)payload;
     mot__device_trim(device);
-    mot__device_peak_anew(device); /* that was no part of the caller's work */
+    mot__device_peak_set(device, 0); /* that was no part of the caller's work */
     mot__text_of_f64(reach->product, word[0]);
     mot__text_of_f64(reach->peak, word[1]);
     snprintf(line, sizeof line, "%s %s", word[0], word[1]);
