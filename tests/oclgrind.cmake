@@ -7,7 +7,7 @@ function(motley_oclgrind_test name)
         list(APPEND programs "$<TARGET_FILE:${program}>")
     endforeach()
     string(REPLACE ";" "|" programs "${programs}")
-    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DPROGRAMS=${programs}" "-DCRASHING=dense|selftest|gemm" -DICD=${MOTLEY_ICD_OCLGRIND}
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DPROGRAMS=${programs}" "-DCRASHING=dense|selftest|gemm|scan" -DICD=${MOTLEY_ICD_OCLGRIND}
         -DOUT=${PROJECT_BINARY_DIR}/oclgrind/${name} -P ${PROJECT_SOURCE_DIR}/tests/support/oclgrind_run.cmake)
     set_tests_properties(${name} PROPERTIES LABELS device TIMEOUT 300)
 endfunction()
