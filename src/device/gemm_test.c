@@ -228,6 +228,8 @@ mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool tr
     struct trial trial;
 
     device->rehearsing = false;
+    if (!deep) /* the large one is a matter of memory */
+        mot__device_aside_begin(device);
     *good = true;
     snprintf(why, bytes, "right");
     for (size_t i = 0; i < shapes && *good && status == MOT_OK; i++) {
@@ -238,6 +240,8 @@ mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool tr
             status = judge(&trial, kind, good, why, bytes);
         trial_clear(&trial);
     }
+    if (!deep)
+        mot__device_aside_end(device);
     device->rehearsing = rehearsing;
     return status;
 }

@@ -59,6 +59,7 @@ struct mot__device {
 
     struct mot__buffer *free_blocks; /* kept for reuse */
     size_t live_bytes, kept_bytes, peak_bytes;
+    size_t aside; /* tests of kernels that are under way */
 
     struct mot__program *programs;
     struct mot__kernel *kernels[64];

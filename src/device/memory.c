@@ -65,9 +65,10 @@ mot_status mot__pool_take(mot__device *device, size_t bytes, cl_mem_flags flags,
     if (status != MOT_OK)
         return status;
     if (bytes > device->facts.largest_bytes ||
-        bytes > device->facts.memory_limit - device->live_bytes)
+        (!device->aside && bytes > device->facts.memory_limit - device->live_bytes))
         return no_room(device, bytes);
-    if (bytes > device->facts.memory_limit - device->live_bytes - device->kept_bytes)
+    if (!device->aside &&
+        bytes > device->facts.memory_limit - device->live_bytes - device->kept_bytes)
         mot__pool_clear(device);
     block = calloc(1, sizeof *block);
     if (!block)
@@ -92,7 +93,7 @@ mot_status mot__pool_take(mot__device *device, size_t bytes, cl_mem_flags flags,
 static void take_live(mot__device *device, struct mot__buffer *block)
 {
     device->live_bytes += block->bytes;
-    if (device->live_bytes > device->peak_bytes)
+    if (!device->aside && device->live_bytes > device->peak_bytes)
         device->peak_bytes = device->live_bytes;
 }
 
@@ -140,6 +141,18 @@ size_t mot__device_peak(const mot__device *device)
 void mot__device_peak_set(mot__device *device, size_t bytes)
 {
     device->peak_bytes = mot__size_max(bytes, device->live_bytes);
+}
+
+void mot__device_aside_begin(mot__device *device)
+{
+    device->aside++;
+}
+
+/* Blocks that were kept may be more than the limit permits: they go. */
+void mot__device_aside_end(mot__device *device)
+{
+    if (--device->aside == 0)
+        mot__device_trim(device);
 }
 
 void mot__device_trim(mot__device *device)

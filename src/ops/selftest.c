@@ -332,6 +332,7 @@ static mot_status run(mot__device *device, enum mot__op op, bool *good, char *wh
         return mot__fail(MOT_NO_MEMORY, "selftest: %zu floats", (size_t)(PLACES + 1) * PLACE);
     for (size_t p = 0; p < PLACES; p++)
         probe.host[p] = memory + p * PLACE;
+    mot__device_aside_begin(device);
     probe.want = memory + PLACES * PLACE;
     for (size_t p = 0; p < PLACES; p++)
         MOT_TRY(mot__buffer_open(device, PLACE * sizeof(float), &probe.buffer[p]));
@@ -340,6 +341,7 @@ static mot_status run(mot__device *device, enum mot__op op, bool *good, char *wh
 done:
     for (size_t p = 0; p < PLACES; p++)
         mot__buffer_close(probe.buffer[p]);
+    mot__device_aside_end(device);
     free(memory);
     return status;
 }

@@ -165,6 +165,7 @@ static mot_status test(mot__device *device, const struct row *row, bool clip, bo
     size_t s;
 
     optimizer.clip_norm = clip ? 2 : 0;
+    mot__device_aside_begin(device);
     MOT_TRY(bench_init(device, &bench));
     MOT_TRY(begin(&bench, seed++));
     for (s = 0; s < STEPS; ++s)
@@ -173,6 +174,7 @@ static mot_status test(mot__device *device, const struct row *row, bool clip, bo
     MOT_TRY(compare(&bench, row->name, good, why, bytes));
 done:
     bench_clear(&bench);
+    mot__device_aside_end(device);
     return status;
 }
 
