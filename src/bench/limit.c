@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH 0.05 /* a part below this is not worth a word */
+#define WORTH 0.05   /* a part below this is not worth a word */
 #define TIMES_MOST 8 /* further than this a straight line is not to be trusted */
 
 /* Nothing changed; shares that are auto find their balance anew under every change. */
