@@ -43,3 +43,4 @@ endif()
 # Other roundings of the pool, other sizes of plans.
 train_again(test_limits_copy test_limits "MOTLEY_STAGING=copy")
 train_again(test_limits_gpu test_limits "MOTLEY_CLASS=gpu")
+train_again(test_streamed_copy test_streamed "MOTLEY_STAGING=copy")

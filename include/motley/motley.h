@@ -258,12 +258,14 @@ typedef struct mot_trainer
 typedef struct mot_replica mot_replica; /* one lane inside mot_trainer_run; only in the callback */
 
 enum mot_strategy {
-    MOT_STRATEGY_AUTO,     /* mirrored over the fleet, single with one device */
+    MOT_STRATEGY_AUTO,     /* mirrored over the fleet, single with one device; central where not all
+                              devices have room for that */
     MOT_STRATEGY_SINGLE,   /* the first device alone */
     MOT_STRATEGY_MIRRORED, /* a copy of the variables on every device */
     MOT_STRATEGY_CENTRAL   /* one copy, and the optimizer's state, on the host; devices hold weights
-                              and gradients alone. The same bits as mirrored. With one device the
-                              copy is on that device */
+                              and gradients alone, or where these do not fit some layers' at a time.
+                              The same bits as mirrored. With one device the copy is on that device
+                              if it fits */
 };
 enum mot_loss {
     MOT_LOSS_CROSS_ENTROPY,               /* of logits; a softmax at the end is joined with it */
@@ -342,7 +344,8 @@ enum mot_note_kind {
     MOT_NOTE_SHARES, /* the split of a batch changed, or a device was left out */
     MOT_NOTE_DIFFER, /* a replica's copy differed from the others' */
     MOT_NOTE_NUMBER, /* a loss or gradient was not finite; the step was refused */
-    MOT_NOTE_DEVICE  /* a device behaved as it should not */
+    MOT_NOTE_DEVICE, /* a device behaved as it should not */
+    MOT_NOTE_MEMORY  /* variables live elsewhere, for want of room on a device */
 };
 struct mot_note {
     enum mot_note_kind kind;
@@ -376,6 +379,7 @@ struct mot_plan {
     size_t rows;          /* its share of a batch */
     size_t micro, micros; /* rows at a time, and how many times */
     bool recompute;       /* activations are computed again */
+    size_t windows;       /* weights and gradients stream through so many each; 0: all stay there */
     uint64_t limit;       /* of its memory */
     struct mot_bytes bytes;
     char why[256]; /* "4 micro-batches of 512, since 2048 rows need 96 MiB and ..." */

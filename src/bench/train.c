@@ -45,6 +45,7 @@ static struct mot_breakdown explain(const struct mot__spent *spent, double secon
     b.update = take(&rest, device[MOT__PHASE_UPDATE]);
     b.upload = take(&rest, device[MOT__PHASE_UPLOAD] + device[MOT__PHASE_OTHER]);
     b.staging = take(&rest, device[MOT__PHASE_STAGING]);
+    b.staging += take(&rest, spent->copied_s);
     b.reduce = take(&rest, spent->reduce_s);
     b.others = take(&rest, spent->waited_s);
     b.input = take(&rest, spent->starved_s);

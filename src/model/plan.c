@@ -314,16 +314,72 @@ static mot_status add_ready(mot__plan *plan, const bool *missing, bool *told)
     return status;
 }
 
+/* Buckets that hold the parameter. told: which were told already and need not be again; NULL: none.
+ */
+static mot_status add_use(mot__plan *plan, struct mot__list *list, enum mot__entry_kind kind,
+                          size_t row, bool *told)
+{
+    const size_t offset = plan->config.net->table.row[row].offset;
+    mot_status status = MOT_OK;
+    size_t b;
+
+    for (b = 0; b < plan->config.buckets && status == MOT_OK; b++) {
+        const struct mot__range range = plan->config.bucket[b];
+
+        if ((told && told[b]) || offset < range.begin || offset >= range.begin + range.count)
+            continue;
+        if (told)
+            told[b] = true;
+        status = mot__list_add(list, (struct mot__entry){kind, NULL, NULL, b});
+    }
+    return status;
+}
+
+/* What the launches of an operation read, forward or backward. */
+static mot_status add_need(mot__plan *plan, struct mot__list *list, const struct mot__lowered *op,
+                           bool *told)
+{
+    mot_status status;
+
+    if (op->kind != MOT__LOWERED_DENSE)
+        return MOT_OK;
+    if (plan->config.turns) /* weight and bias are in one */
+        return add_use(plan, list, MOT__ENTRY_NEED, op->weight, NULL);
+    if (!plan->config.needs || !told)
+        return MOT_OK;
+    status = add_use(plan, list, MOT__ENTRY_NEED, op->weight, told);
+    return status != MOT_OK ? status : add_use(plan, list, MOT__ENTRY_NEED, op->bias, told);
+}
+
 /* The launches of a segment whose values were not kept, once more. */
 static mot_status add_again(mot__plan *plan, size_t segment)
 {
+    struct mot__list *list = &plan->lists.backward;
     struct mot__lowered *op = plan->low.op;
     mot_status status = MOT_OK;
     size_t i;
 
-    for (i = 0; i < plan->low.count && status == MOT_OK; i++)
-        if (op[i].segment == segment && op[i].again != MOT__NONE)
-            status = add_run(&plan->lists.backward, runs[op[i].kind].forward, &op[i]);
+    for (i = 0; i < plan->low.count; i++) {
+        if (op[i].segment != segment || op[i].again == MOT__NONE)
+            continue;
+        MOT_TRY(add_need(plan, list, &op[i], NULL));
+        MOT_TRY(add_run(list, runs[op[i].kind].forward, &op[i]));
+    }
+done:
+    return status;
+}
+
+static mot_status add_backward(mot__plan *plan, struct mot__lowered *op)
+{
+    struct mot__list *list = &plan->lists.backward;
+    mot_status status = MOT_OK;
+
+    if (input_of(op, 0)->slope) /* weights are read for the gradient of the input alone */
+        MOT_TRY(add_need(plan, list, op, NULL));
+    if (plan->config.turns && op->kind == MOT__LOWERED_DENSE)
+        MOT_TRY(add_use(plan, list, MOT__ENTRY_FILL, op->weight, NULL));
+    MOT_TRY(add_run(list, runs[op->kind].backward, op));
+done:
     return status;
 }
 
@@ -351,7 +407,7 @@ static mot_status make_backward(mot__plan *plan)
             MOT_TRY(add_again(plan, low->op[i].segment));
         if (!low->op[i].slope)
             continue;
-        MOT_TRY(add_run(list, runs[low->op[i].kind].backward, &low->op[i]));
+        MOT_TRY(add_backward(plan, &low->op[i]));
         if (low->op[i].kind == MOT__LOWERED_DENSE) {
             missing[low->op[i].weight] = missing[low->op[i].bias] = false;
             MOT_TRY(add_ready(plan, missing, told));
@@ -360,25 +416,6 @@ static mot_status make_backward(mot__plan *plan)
 done:
     free(missing);
     free(told);
-    return status;
-}
-
-/* Buckets that hold the parameter and were not told needed yet. */
-static mot_status add_need(mot__plan *plan, size_t row, bool *told)
-{
-    const size_t offset = plan->config.net->table.row[row].offset;
-    mot_status status = MOT_OK;
-    size_t b;
-
-    for (b = 0; b < plan->config.buckets && status == MOT_OK; b++) {
-        const struct mot__range range = plan->config.bucket[b];
-
-        if (told[b] || offset < range.begin || offset >= range.begin + range.count)
-            continue;
-        told[b] = true;
-        status = mot__list_add(&plan->lists.forward,
-                               (struct mot__entry){MOT__ENTRY_NEED, NULL, NULL, b});
-    }
     return status;
 }
 
@@ -393,10 +430,7 @@ static mot_status make_forward(mot__plan *plan)
         return mot__fail(MOT_NO_MEMORY, "the forward list");
     for (i = 0; i < low->count; i++) {
         low->op[i].plan = plan;
-        if (plan->config.needs && low->op[i].kind == MOT__LOWERED_DENSE) {
-            MOT_TRY(add_need(plan, low->op[i].weight, told));
-            MOT_TRY(add_need(plan, low->op[i].bias, told));
-        }
+        MOT_TRY(add_need(plan, &plan->lists.forward, &low->op[i], told));
         if (runs[low->op[i].kind].forward)
             MOT_TRY(add_run(&plan->lists.forward, runs[low->op[i].kind].forward, &low->op[i]));
     }

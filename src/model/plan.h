@@ -5,9 +5,9 @@
  * joins a cross-entropy loss), every value and gradient gets a place in one arena by its lifetime,
  * and the work becomes three lists: forward, backward, update. An entry is a launch, or something
  * the strategy performs: ready(bucket), the gradients of that bucket are final; need(bucket), the
- * launches that follow read that bucket's parameters. The update list is filled by the strategy,
- * which alone knows the optimizer. A plan serves any number of rows up
- * to its capacity. */
+ * launches that follow read that bucket's parameters; fill(bucket), they write its gradients. The
+ * update list is filled by the strategy, which alone knows the optimizer. A plan serves any number
+ * of rows up to its capacity. */
 #ifndef MOT_MODEL_PLAN_H
 #define MOT_MODEL_PLAN_H
 
@@ -29,6 +29,7 @@ struct mot__plan_config {
     const struct mot__range *bucket; /* of the gradients, last layer first; may be NULL with 0 */
     size_t buckets;
     bool needs; /* parameters come bucket by bucket: the forward list tells when one is needed */
+    bool turns; /* buckets, of whole layers, take turns in memory: need and fill before each use */
 };
 
 struct mot__step {    /* what differs from step to step */
@@ -41,13 +42,13 @@ struct mot__step {    /* what differs from step to step */
         given; /* the gradient of the output is there already (mot__plan_dy); no loss is computed */
 };
 
-enum mot__entry_kind { MOT__ENTRY_LAUNCH, MOT__ENTRY_READY, MOT__ENTRY_NEED };
+enum mot__entry_kind { MOT__ENTRY_LAUNCH, MOT__ENTRY_READY, MOT__ENTRY_NEED, MOT__ENTRY_FILL };
 
 struct mot__entry {
     enum mot__entry_kind kind;
     mot_status (*run)(void *user, const struct mot__step *step); /* LAUNCH */
     void *user;
-    size_t bucket; /* READY, NEED */
+    size_t bucket; /* READY, NEED, FILL */
 };
 
 struct mot__list {
@@ -99,5 +100,8 @@ mot_status mot__plan_estimate(const struct mot__plan_config *config, size_t *are
  * (whole parameters); the record behind them goes with the first. The caller frees *out. */
 mot_status mot__buckets_make(const struct mot__parameters *table, size_t extra,
                              size_t bucket_floats, struct mot__range **out, size_t *count);
+/* Cut them between layers, last layer first: as few parts as there are with none larger than the
+ * largest layer. The caller frees *out. */
+mot_status mot__parts_make(const mot_model *net, struct mot__range **out, size_t *count);
 
 #endif

@@ -19,14 +19,14 @@ static mot_status share(struct mot__common *common, const float *start)
     return mot__variables_open(&config, start, &common->variables);
 }
 
-static mot_status nothing(mot_replica *replica)
+mot_status mot__central_open(mot_replica *replica)
 {
     (void)replica;
     return MOT_OK;
 }
 
 /* The host does the update. */
-static mot_status no_list(mot_replica *replica, mot__plan *plan)
+mot_status mot__central_plan(mot_replica *replica, mot__plan *plan)
 {
     (void)replica, (void)plan;
     return MOT_OK;
@@ -152,13 +152,26 @@ done:
     return status;
 }
 
+mot_status mot__central_commit(mot_replica *replica, struct mot__finding *finding, bool *given)
+{
+    mot__variables *variables = replica->common->variables;
+    const double began_s = mot__clock_s();
+    mot_status status = mot__variables_commit(variables, replica->rank, replica->lr, given);
+
+    replica->reduce_s += mot__clock_s() - began_s;
+    if (status != MOT_OK)
+        return status;
+    finding->odd = mot__variables_odd(variables, replica->rank);
+    memcpy(finding->record, mot__variables_record(variables, replica->rank),
+           sizeof finding->record);
+    return MOT_OK;
+}
+
 static mot_status reduce(mot_replica *replica)
 {
-    const mot__variables *variables = replica->common->variables;
     struct mot__finding finding = {.own_rows = 0};
     mot_status status = MOT_OK;
     bool given = false;
-    double began_s;
     size_t b, i;
 
     MOT_TRY(take_weights(replica));
@@ -168,21 +181,17 @@ static mot_status reduce(mot_replica *replica)
         for (i = replica->gradients->pieces;
              i-- > 0;) /* the record is at the end, and goes first */
             MOT_TRY(reduce_part(replica, b, i, &finding.own_rows));
-    began_s = mot__clock_s();
-    MOT_TRY(mot__variables_commit(replica->common->variables, replica->rank, replica->lr, &given));
+    MOT_TRY(mot__central_commit(replica, &finding, &given));
     if (!given)
         fetch_weights(replica);
-    replica->reduce_s += mot__clock_s() - began_s;
     MOT_TRY(send_weights(replica));
-    finding.odd = mot__variables_odd(variables, replica->rank);
-    memcpy(finding.record, mot__variables_record(variables, replica->rank), sizeof finding.record);
     if (mot__finding_bad(&finding))
         MOT_TRY(mot__suspect_look(replica, &finding));
 done:
     return status;
 }
 
-static mot_status metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS])
+mot_status mot__central_metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS])
 {
     mot__variables_metrics(replica->common->variables, replica->rank, verdict);
     return mot__device_finish(replica->device);
@@ -216,12 +225,12 @@ const struct mot__strategy mot__strategy_central = {
     .staged = true,
     .central = true,
     .share = share,
-    .open = nothing,
-    .plan = no_list,
+    .open = mot__central_open,
+    .plan = mot__central_plan,
     .ready = mot__staged_ready,
     .need = need,
     .reduce = reduce,
-    .metrics = metrics,
+    .metrics = mot__central_metrics,
     .read = read_from,
     .write = write_to,
 };

@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "strategy/engine_inside.h"
 #include "strategy/jobs.h"
+#include "strategy/rungs.h"
 #include "strategy/shares.h"
 
 #include <math.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 
 #define BUCKET_FLOATS ((size_t)1 << 20) /* 4 MB: large enough to hide a transfer's fixed cost */
-#define PIECE_RESERVE ((size_t)4096)    /* floats: the record, and a stage's rounding to pages */
 #define BUCKETS_MOST ((size_t)MOT__STAGE_SLOTS / 2)
 
 /* ---- all lanes at once ---- */
@@ -95,19 +95,31 @@ static mot_status freeze_bounds(mot__engine *engine)
     struct mot__common *common = &engine->common;
     const struct mot__parameters *table = &common->net->table;
     const size_t wish = engine->choice.bucket_floats ? engine->choice.bucket_floats : BUCKET_FLOATS;
-    size_t bucket = SIZE_MAX, i, largest = SIZE_MAX;
+    size_t bucket = SIZE_MAX, i, largest = SIZE_MAX, one, least = 0;
+    mot_status status = MOT_OK;
 
     for (i = 0; i < common->replicas; i++) {
         const struct mot__device_facts *facts =
             mot__device_facts(mot__lane_device(engine->replica[i].lane));
 
-        largest = mot__size_min(largest, mot__size_min(facts->largest_bytes, facts->memory_limit));
+        one = mot__size_min(facts->largest_bytes, facts->memory_limit);
+        if (engine->replica[i].windows == 0 && one < largest) {
+            largest = one;
+            least = i;
+        }
         if (facts->staging == MOT__STAGING_COPY)
             bucket = mot__size_max(wish, table->floats / BUCKETS_MOST);
     }
     common->piece_floats = largest / sizeof(float);
-    common->piece_floats -= mot__size_min(common->piece_floats, PIECE_RESERVE);
-    return mot__buckets_make(table, MOT__RECORD_FLOATS, bucket, &common->bucket, &common->buckets);
+    common->piece_floats -= mot__size_min(common->piece_floats, MOT__PIECE_RESERVE);
+    status = mot__flat_cut(table, MOT__RECORD_FLOATS, common->piece_floats, &common->piece,
+                           &common->pieces);
+    if (status != MOT_OK)
+        return mot__rung_story(&engine->replica[least]);
+    MOT_TRY(
+        mot__buckets_make(table, MOT__RECORD_FLOATS, bucket, &common->bucket, &common->buckets));
+done:
+    return status;
 }
 
 mot_status mot__engine_join(mot__engine *engine, size_t lanes)
@@ -116,7 +128,7 @@ mot_status mot__engine_join(mot__engine *engine, size_t lanes)
 
     mot__group_close(common->group);
     common->group = NULL;
-    if (lanes < 2 && common->strategy != &mot__strategy_mirrored)
+    if (lanes < 2 && !common->strategy->staged)
         return MOT_OK;
     return mot__group_open(lanes, common->net->table.floats + MOT__RECORD_FLOATS,
                            lanes == common->replicas ? engine->choice.algorithm
@@ -146,23 +158,13 @@ done:
     return status;
 }
 
-/* Central storage with one device lives on that device. */
-static const struct mot__strategy *pick_strategy(enum mot_strategy wish, size_t replicas)
-{
-    if (replicas == 1)
-        return wish == MOT_STRATEGY_MIRRORED ? &mot__strategy_mirrored : &mot__strategy_single;
-    return wish == MOT_STRATEGY_CENTRAL ? &mot__strategy_central : &mot__strategy_mirrored;
-}
-
-static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_config *config,
-                                const struct mot__strategy *strategy)
+static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_config *config)
 {
     struct mot__common *common = &engine->common;
     const size_t lanes = mot_fleet_count(engine->fleet);
     size_t i;
 
     common->replicas = config->strategy == MOT_STRATEGY_SINGLE ? 1 : lanes;
-    common->strategy = strategy ? strategy : pick_strategy(config->strategy, common->replicas);
     engine->weight = calloc(common->replicas, sizeof *engine->weight);
     engine->share = calloc(2 * common->replicas, sizeof *engine->share);
     if (!engine->weight || !engine->share ||
@@ -173,6 +175,7 @@ static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_co
         engine->replica[i].common = common;
         engine->replica[i].rank = engine->replica[i].seat = i;
         engine->replica[i].lane = mot__fleet_lane(engine->fleet, i);
+        engine->replica[i].device = mot__lane_device(engine->replica[i].lane);
     }
     return MOT_OK;
 }
@@ -207,7 +210,11 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
     engine->common.config = *config;
     engine->lr = config->optimizer.lr;
     MOT_TRY(mot__model_copy(net, &engine->common.net));
-    MOT_TRY(open_replicas(engine, config, strategy));
+    MOT_TRY(open_replicas(engine, config));
+    MOT_TRY(mot__parts_make(engine->common.net, &engine->common.part, &engine->common.parts));
+    engine->common.strategy = strategy;
+    if (!strategy)
+        MOT_TRY(mot__engine_pick(engine, config->strategy));
     if (engine->common.replicas > 1)
         MOT_TRY(mot__choice_read(fleet, engine->common.net->table.floats, &engine->choice));
     MOT_TRY(freeze_bounds(engine));
@@ -244,6 +251,8 @@ void mot__engine_close(mot__engine *engine)
     mot__group_close(engine->common.group);
     mot_model_close(engine->common.net);
     free(engine->common.bucket);
+    free(engine->common.piece);
+    free(engine->common.part);
     free(engine->replica);
     free(engine->weight);
     free(engine->share);

@@ -46,6 +46,10 @@ mot_status mot__engine_wait_all(mot__engine *engine); /* all lanes idle; the fir
 mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void *payload,
                                 size_t bytes);
 
+/* Who asks for a strategy gets it. Else variables live on the devices where they fit all of them,
+ * and on the host where not; central storage with one device lives on that device, if it can. */
+mot_status mot__engine_pick(mot__engine *engine, enum mot_strategy wish);
+
 /* The lanes found that replicas differ: send the variables anew, or fail, as asked. */
 mot_status mot__engine_settle(mot__engine *engine);
 

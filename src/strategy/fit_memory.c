@@ -6,7 +6,7 @@
  * micro-batch of b rows costs as much as b + QUANTUM rows: few rows fill no device. So recomputing
  * wins where micro-batches would be small, or where nothing else fits. All of it is reckoned from
  * sizes when a plan is made, never measured: the same network, limit and share give the same cut.
- * Weights that stream through a window would be the next row of the table of rungs. */
+ * Where the variables live is decided before (rungs.h). */
 #include "strategy/fit_memory.h"
 
 #include "base/size.h"

@@ -181,8 +181,8 @@ static mot_status apply(mot_replica *replica, double lr)
     replica->lr = lr;
     if (!replica->dirty)
         MOT_TRY(mot__flat_zero(replica->gradients));
-    for (b = 0; b < replica->common->buckets; b++)
-        MOT_TRY(replica->common->strategy->ready(replica, b));
+    for (b = 0; b < mot__replica_buckets(replica); b++)
+        MOT_TRY(mot__strategy_of(replica)->ready(replica, b));
     MOT_TRY(mot__replica_commit(replica));
 done:
     return status;
@@ -206,7 +206,7 @@ mot_status mot__job_metrics(mot__lane *lane, void *user, void *payload)
     if (replica->broken)
         return MOT_OK;
     verdict = replica->seat == 0 ? *(float **)payload : unused;
-    MOT_TRY(replica->common->strategy->metrics(replica, verdict));
+    MOT_TRY(mot__strategy_of(replica)->metrics(replica, verdict));
     MOT_TRY(mot__suspect_read(replica, verdict));
     MOT_TRY(mot__verify_now(replica, false));
 done:
@@ -234,6 +234,8 @@ mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
         spent->waited_s = mot__group_waited(replica->common->group, replica->seat);
     spent->reduce_s = replica->reduce_s - spent->waited_s;
     replica->reduce_s = 0;
+    spent->copied_s = replica->parameters->copied_s + replica->gradients->copied_s;
+    replica->parameters->copied_s = replica->gradients->copied_s = 0;
     return status;
 }
 
@@ -296,7 +298,7 @@ mot_status mot__job_read(mot__lane *lane, void *user, void *payload)
     mot_replica *replica = user;
 
     (void)lane;
-    return replica->common->strategy->read(replica, job->offset, job->out, job->count);
+    return mot__strategy_of(replica)->read(replica, job->offset, job->out, job->count);
 }
 
 mot_status mot__job_write(mot__lane *lane, void *user, void *payload)
@@ -305,7 +307,8 @@ mot_status mot__job_write(mot__lane *lane, void *user, void *payload)
     mot_replica *replica = user;
 
     (void)lane;
-    return replica->broken ? MOT_OK
-                           : ended(replica, replica->common->strategy->write(
-                                                replica, job->offset, job->value, job->count));
+    if (replica->broken)
+        return MOT_OK;
+    return ended(replica,
+                 mot__strategy_of(replica)->write(replica, job->offset, job->value, job->count));
 }

@@ -3,7 +3,6 @@
 
 #include "base/size.h"
 #include "strategy/fit_memory.h"
-#include "strategy/verify.h"
 
 #include <stdio.h>
 
@@ -26,9 +25,10 @@ static struct mot__plan_config plan_config(const mot_replica *replica,
         .gradients = training ? replica->gradients : NULL,
         .record = training ? mot__replica_record(replica)
                            : (struct mot__mem){.buffer = replica->tally, .offset = 0},
-        .bucket = common->bucket,
-        .buckets = training || common->strategy->central ? common->buckets : 0,
+        .bucket = replica->windows ? common->part : common->bucket,
+        .buckets = mot__replica_buckets(replica),
         .needs = common->strategy->central,
+        .turns = replica->windows > 0,
     };
 }
 
@@ -87,57 +87,6 @@ static mot_status too_little(const mot_replica *replica, const struct mot__fit *
                      room, facts->memory_limit, (facts->memory_limit - room + bytes + 1023) / 1024);
 }
 
-/* What is there whatever the batch. */
-static size_t fixed_bytes(const mot_replica *replica)
-{
-    const struct mot__common *common = replica->common;
-    const bool central = common->strategy->central;
-    const size_t bytes = common->net->table.floats * sizeof(float);
-    const size_t record = MOT__RECORD_FLOATS * sizeof(float);
-    const size_t slots = central ? 0 : mot__optim_slots(&common->config.optimizer);
-    size_t sum = slots * mot__buffer_bytes(bytes) + mot__buffer_bytes(record);
-
-    sum += central ? mot__stage_bytes(replica->device, bytes) : mot__buffer_bytes(bytes);
-    sum += common->strategy->staged ? mot__stage_bytes(replica->device, bytes + record)
-                                    : mot__buffer_bytes(bytes + record);
-    if (!central)
-        sum += mot__buffer_bytes(MOT__VERDICT_FLOATS * sizeof(float)) +
-               mot__buffer_bytes(MOT__NORM_PARTS * sizeof(float));
-    if (common->replicas > 1)
-        sum += mot__verify_bytes(replica);
-    return sum;
-}
-
-mot_status mot__replica_too_large(const mot_replica *replica)
-{
-    const struct mot__common *common = replica->common;
-    const struct mot__device_facts *facts = mot__device_facts(replica->device);
-    const bool central = common->strategy->central;
-    const size_t copies = 2 + (central ? 0 : mot__optim_slots(&common->config.optimizer));
-    const struct mot__samples one = {
-        .dtype = MOT_DTYPE_F32, .width = common->net->node[0].width, .classes = 1};
-    const struct mot__fit_wish wish = {
-        .device = replica->device,
-        .plan = {.net = common->net, .rows = 1, .training = true, .loss = common->config.loss},
-        .samples = &one};
-    char advice[96] = "";
-    struct mot__fit fit;
-    size_t p, most = 0;
-
-    for (p = 0; p < common->net->table.count; p++)
-        most = mot__size_max(most, common->net->table.row[p].count * sizeof(float));
-    mot__fit_find(&wish, &fit); /* no room is given: what one row takes at least */
-    if (mot__fit_bytes(&fit) < SIZE_MAX && most <= facts->largest_bytes)
-        snprintf(advice, sizeof advice, "; a memory limit of %zuK would do for a row at a time",
-                 (fixed_bytes(replica) + mot__fit_bytes(&fit) + 1023) / 1024);
-    return mot__fail(
-        MOT_NO_MEMORY,
-        "%s: this network's parameters%s need %zu bytes; the limit is %zu, and %zu in one piece%s",
-        facts->info.name, central ? " and gradients" : ", gradients and optimizer state",
-        copies * common->net->table.floats * sizeof(float), facts->memory_limit,
-        facts->largest_bytes, advice);
-}
-
 /* ---- making them ---- */
 
 static mot_status open_both(mot_replica *replica, const struct mot__samples *samples,
@@ -151,7 +100,7 @@ static mot_status open_both(mot_replica *replica, const struct mot__samples *sam
     config.segments = fit->segments;
     MOT_TRY(mot__plan_open(replica->device, &config, &plan));
     if (training)
-        MOT_TRY(replica->common->strategy->plan(replica, plan));
+        MOT_TRY(mot__strategy_of(replica)->plan(replica, plan));
     MOT_TRY(mot__feed_open(replica->device, samples, fit->rows, &feed));
     *(training ? &replica->train : &replica->infer) = plan;
     *(training ? &replica->train_feed : &replica->infer_feed) = feed;
@@ -234,13 +183,7 @@ size_t mot__replica_micro(const mot_replica *replica, bool training, size_t rows
 
 static size_t flat_bytes(const mot__device *device, const mot__flat *flat)
 {
-    size_t i, sum = 0, bytes;
-
-    for (i = 0; flat && i < flat->pieces; i++) {
-        bytes = flat->piece[i].count * sizeof(float);
-        sum += flat->piece[i].stage ? mot__stage_bytes(device, bytes) : mot__buffer_bytes(bytes);
-    }
-    return sum;
+    return flat ? mot__flat_bytes(device, flat) : 0;
 }
 
 static void add_mode(const mot__plan *plan, const mot__feed *feed, struct mot_bytes *out)
@@ -287,20 +230,23 @@ static void write_why(const struct mot__fit *whole, const struct mot__fit *fit, 
                       struct mot_plan *out)
 {
     char need[32], have[32], limit[32];
-    int used;
+    size_t used = 0;
 
+    if (out->windows)
+        used = (size_t)snprintf(out->why, sizeof out->why,
+                                "weights and gradients of some layers at a time, ");
     if (fit->micros == 1)
-        used = snprintf(out->why, sizeof out->why, "%zu row%s at once", fit->rows,
-                        fit->rows == 1 ? "" : "s");
+        used += (size_t)snprintf(out->why + used, sizeof out->why - used, "%zu row%s at once",
+                                 fit->rows, fit->rows == 1 ? "" : "s");
     else
-        used =
-            snprintf(out->why, sizeof out->why, "%zu micro-batches of %zu", fit->micros, fit->rows);
+        used += (size_t)snprintf(out->why + used, sizeof out->why - used,
+                                 "%zu micro-batches of %zu", fit->micros, fit->rows);
     if (fit->micros == 1 && fit->segments == 1)
         return;
     write_bytes(room, have);
     write_bytes(out->limit, limit);
     write_bytes(mot__fit_bytes(whole), need);
-    snprintf(out->why + used, sizeof out->why - (size_t)used,
+    snprintf(out->why + used, sizeof out->why - used,
              "%s, since %zu rows need %s and %s are free of %s",
              fit->segments > 1 ? " with activations computed again" : "", whole->rows,
              mot__fit_bytes(whole) == SIZE_MAX ? "more than one allocation can hold" : need, have,
@@ -345,6 +291,7 @@ mot_status mot__replica_plan(const mot_replica *replica, const struct mot__job_p
     out->micro = fit.rows;
     out->micros = fit.micros;
     out->recompute = fit.segments > 1;
+    out->windows = replica->windows;
     write_why(&whole, &fit, room, out);
     bytes->arena = fit.arena;
     bytes->staging = fit.staging;

@@ -13,9 +13,6 @@ void mot__replica_release(mot_replica *replica, bool training); /* plan and feed
 /* Rows of the next micro-batch where so many are left: equal parts that the plan holds. */
 size_t mot__replica_micro(const mot_replica *replica, bool training, size_t rows);
 
-/* The variables did not fit: the story, with the limit that would do for a row at a time. */
-mot_status mot__replica_too_large(const mot_replica *replica);
-
 struct mot__job_plan {                       /* a training with these data */
     const struct mot__samples *train, *test; /* test: NULL for none */
     size_t rows, test_rows;                  /* of this replica's shards */

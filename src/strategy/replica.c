@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "strategy/prepare.h"
+#include "strategy/rungs.h"
 
 static const struct mot__parameters *table_of(const mot_replica *replica)
 {
@@ -16,28 +16,41 @@ struct mot__mem mot__replica_record(const mot_replica *replica)
     return mot__flat_at(replica->gradients, table_of(replica)->floats);
 }
 
+size_t mot__replica_buckets(const mot_replica *replica)
+{
+    return replica->windows ? replica->common->parts : replica->common->buckets;
+}
+
 /* ---- opening ---- */
 
-mot_status mot__replica_open(mot_replica *replica, const float *start)
+static mot_status open_flats(mot_replica *replica, const float *start)
 {
     const struct mot__common *common = replica->common;
     const struct mot__parameters *table = table_of(replica);
     mot_status status = MOT_OK;
 
-    replica->device = mot__lane_device(replica->lane);
-    mot__device_trim(replica->device);
-    mot__device_peak_set(replica->device, 0);
     MOT_TRY(mot__flat_open(replica->device, table, 0, common->piece_floats,
                            common->strategy->central, &replica->parameters));
     MOT_TRY(mot__flat_write(replica->parameters, 0, start, table->floats));
     MOT_TRY(mot__flat_open(replica->device, table, MOT__RECORD_FLOATS, common->piece_floats,
                            common->strategy->staged, &replica->gradients));
+done:
+    return status;
+}
+
+mot_status mot__replica_open(mot_replica *replica, const float *start)
+{
+    mot_status status = MOT_OK;
+
+    mot__device_trim(replica->device);
+    mot__device_peak_set(replica->device, 0);
+    MOT_TRY(replica->windows ? mot__streamed_open(replica) : open_flats(replica, start));
     MOT_TRY(mot__buffer_open(replica->device, MOT__RECORD_FLOATS * sizeof(float), &replica->tally));
-    MOT_TRY(common->strategy->open(replica));
-    if (common->replicas > 1)
+    MOT_TRY(mot__strategy_of(replica)->open(replica));
+    if (replica->common->replicas > 1)
         MOT_TRY(mot__verify_open(replica, &replica->verify));
 done:
-    return status == MOT_NO_MEMORY ? mot__replica_too_large(replica) : status;
+    return status == MOT_NO_MEMORY ? mot__rung_story(replica) : status;
 }
 
 void mot__replica_close(mot_replica *replica)
@@ -78,22 +91,26 @@ static mot_status tell_ready(mot_replica *replica, size_t bucket)
     mot_status status;
 
     mot__device_phase(replica->device, MOT__PHASE_STAGING);
-    status = replica->common->strategy->ready(replica, bucket);
-    mot__device_phase(replica->device, MOT__PHASE_BACKWARD); /* what follows is */
+    status = mot__strategy_of(replica)->ready(replica, bucket);
+    mot__device_phase(replica->device, replica->phase);
     return status;
-}
-
-mot_status mot__replica_needs(void *user, enum mot__entry_kind kind, size_t bucket)
-{
-    mot_replica *replica = user;
-
-    return kind == MOT__ENTRY_NEED ? replica->common->strategy->need(replica, bucket) : MOT_OK;
 }
 
 static mot_status perform(void *user, enum mot__entry_kind kind, size_t bucket)
 {
-    return kind == MOT__ENTRY_READY ? tell_ready(user, bucket)
-                                    : mot__replica_needs(user, kind, bucket);
+    mot_replica *replica = user;
+
+    if (kind == MOT__ENTRY_READY)
+        return tell_ready(replica, bucket);
+    return kind == MOT__ENTRY_NEED ? mot__strategy_of(replica)->need(replica, bucket)
+                                   : mot__strategy_of(replica)->fill(replica, bucket);
+}
+
+mot_status mot__replica_needs(void *user, enum mot__entry_kind kind, size_t bucket)
+{
+    const mot_replica *replica = user;
+
+    return kind == MOT__ENTRY_READY && !replica->windows ? MOT_OK : perform(user, kind, bucket);
 }
 
 mot_status mot__replica_forward(mot_replica *replica)
@@ -101,7 +118,7 @@ mot_status mot__replica_forward(mot_replica *replica)
     replica->forwarded = true;
     if (replica->step.rows == 0)
         return MOT_OK;
-    mot__device_phase(replica->device, MOT__PHASE_FORWARD);
+    mot__device_phase(replica->device, replica->phase = MOT__PHASE_FORWARD);
     return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step,
                          mot__replica_needs, replica);
 }
@@ -120,7 +137,7 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
     mot_status status = MOT_OK;
     size_t b;
 
-    mot__device_phase(replica->device, MOT__PHASE_BACKWARD);
+    mot__device_phase(replica->device, replica->phase = MOT__PHASE_BACKWARD);
     replica->forwarded = false; /* values may have been overwritten by gradients */
     replica->step.scale = scale;
     replica->step.given = given;
@@ -131,7 +148,7 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
                              ready ? perform : mot__replica_needs, replica);
     }
     status = backward_nothing(replica);
-    for (b = 0; ready && b < replica->common->buckets && status == MOT_OK; b++)
+    for (b = 0; ready && b < mot__replica_buckets(replica) && status == MOT_OK; b++)
         status = tell_ready(replica, b);
     return status;
 }
@@ -179,7 +196,7 @@ mot_status mot__replica_commit(mot_replica *replica)
 
     mot__device_phase(replica->device, MOT__PHASE_STAGING);
     MOT_TRY(mot__verify_before(replica));
-    MOT_TRY(replica->common->strategy->reduce(replica));
+    MOT_TRY(mot__strategy_of(replica)->reduce(replica));
     mot__device_phase(replica->device, MOT__PHASE_UPDATE);
     MOT_TRY(mot__plan_run(&mot__plan_lists(replica->train)->update, &replica->step, NULL, NULL));
     MOT_TRY(mot__verify_after(replica));

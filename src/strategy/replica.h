@@ -29,6 +29,10 @@ struct mot__common {
     struct mot__range *bucket;
     size_t buckets;
     size_t piece_floats;
+    struct mot__range *piece; /* (pieces): how the gradients, record and all, are cut by that */
+    size_t pieces;
+    struct mot__range *part; /* (parts): what takes turns in windows, last layer first */
+    size_t parts;
     const struct mot__strategy *strategy;
     struct mot__notes *notes;  /* any replica may add */
     atomic_bool *halted;       /* set: a step was refused, and nothing is applied after it */
@@ -53,12 +57,14 @@ struct mot_replica {
     mot__lane *lane;
     mot__device *device;
     mot__flat *parameters, *gradients, *slot[2];
+    size_t windows; /* of parameters and of gradients; 0: all are on the device */
     mot__buffer *verdict, *partials, *tally; /* tally: the record of an evaluation */
     mot__plan *train, *infer;
     mot__feed *train_feed, *infer_feed;
     size_t target_width[2], made_rows[2]; /* the plans were made for: inference, training */
     double lr;
     size_t ready;          /* buckets told ready in this step, where they wait for the last */
+    enum mot__phase phase; /* what the launches of the running list count for */
     bool dirty;            /* gradients hold something */
     bool forwarded;        /* the shard's outputs are there, for one backward pass */
     mot_status told;       /* the first failure that a call of the user's function met */
@@ -96,6 +102,9 @@ struct mot__strategy {
     mot_status (*ready)(mot_replica *replica, size_t bucket);
     /* The launches that follow read the parameters of a bucket (plan.h); central alone. */
     mot_status (*need)(mot_replica *replica, size_t bucket);
+    /* They write its gradients (plan.h); streamed alone, whose buckets are the replica's parts and
+     * are told ready after each backward pass. */
+    mot_status (*fill)(mot_replica *replica, size_t bucket);
     /* Reduce what was made ready; the update list follows. */
     mot_status (*reduce)(mot_replica *replica);
     /* Read the running metrics and clear them. */
@@ -106,6 +115,13 @@ struct mot__strategy {
 };
 extern const struct mot__strategy mot__strategy_single, mot__strategy_mirrored,
     mot__strategy_central;
+/* Central storage's side of a lane that has no room for all weights: they come in windows. */
+extern const struct mot__strategy mot__strategy_streamed;
+
+static inline const struct mot__strategy *mot__strategy_of(const mot_replica *replica)
+{
+    return replica->windows ? &mot__strategy_streamed : replica->common->strategy;
+}
 
 /* own.c: the rows of that table where each lane has all variables, state and verdict. */
 mot_status mot__own_open(mot_replica *replica);
@@ -113,6 +129,17 @@ mot_status mot__own_plan(mot_replica *replica, mot__plan *plan);
 mot_status mot__own_metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS]);
 mot_status mot__own_read(mot_replica *replica, size_t offset, float *out, size_t count);
 mot_status mot__own_write(mot_replica *replica, size_t offset, const float *value, size_t count);
+
+/* central.c: the rows that serve a lane with windows, too, and the end of a step's reduction. */
+struct mot__finding; /* suspect.h */
+mot_status mot__central_open(mot_replica *replica);
+mot_status mot__central_plan(mot_replica *replica, mot__plan *plan);
+mot_status mot__central_commit(mot_replica *replica, struct mot__finding *finding, bool *given);
+mot_status mot__central_metrics(mot_replica *replica, float verdict[MOT__VERDICT_FLOATS]);
+
+/* streamed.c: the parameters and gradients of a lane with windows. */
+mot_status mot__streamed_open(mot_replica *replica);
+size_t mot__streamed_bytes(const mot_replica *replica, size_t windows); /* what they would take */
 
 /* staged.c: gradients on their way to the host. */
 struct mot__part {       /* of a bucket, in one piece */
@@ -128,10 +155,12 @@ mot_status mot__staged_time(mot_replica *replica);
 struct mot__spent {
     struct mot__phases device; /* by the device's clock */
     double reduce_s;           /* adding on the host */
+    double copied_s;           /* between the host's copy and windows */
     double waited_s;           /* for the other replicas */
     double starved_s;          /* with nothing to do */
 };
 
+size_t mot__replica_buckets(const mot_replica *replica); /* of its plans: common's, or its parts */
 mot_status mot__replica_open(mot_replica *replica,
                              const float *start); /* start: the flat parameters */
 void mot__replica_close(mot_replica *replica);

@@ -34,8 +34,8 @@ static mot_status run_lists(mot_replica *replica, size_t rows, double *seconds)
     double began_s;
 
     began_s = mot__clock_s();
-    MOT_TRY(mot__plan_run(&lists->forward, &step, NULL, NULL));
-    MOT_TRY(mot__plan_run(&lists->backward, &step, NULL, NULL));
+    MOT_TRY(mot__plan_run(&lists->forward, &step, mot__replica_needs, replica));
+    MOT_TRY(mot__plan_run(&lists->backward, &step, mot__replica_needs, replica));
     MOT_TRY(mot__device_finish(replica->device));
     *seconds = mot__clock_s() - began_s;
 done:
@@ -127,7 +127,7 @@ static mot_status busy_for(mot_replica *replica, size_t rows, double *seconds)
         MOT_TRY(clear_input(replica, rows));
         MOT_TRY(mot__device_finish(replica->device));
         mot__device_phases(replica->device, &phases);
-        mot__device_phase(replica->device, MOT__PHASE_FORWARD);
+        mot__device_phase(replica->device, replica->phase = MOT__PHASE_FORWARD);
         MOT_TRY(run_lists(replica, rows, &unused));
         mot__device_phases(replica->device, &phases);
         one = phases.s[MOT__PHASE_FORWARD];

@@ -188,7 +188,8 @@ static void fold_block(void *user, size_t at, float *sum, size_t count)
         return;
     made = update(pass, pass->begin + at, sum, count);
     for (i = 0; i < variables->lanes; i++)
-        memcpy(variables->lane[i].weights + at, made, count * sizeof *made);
+        if (variables->lane[i].weights)
+            memcpy(variables->lane[i].weights + at, made, count * sizeof *made);
 }
 
 mot_status mot__variables_reduce(mot__variables *variables, size_t rank, double lr, size_t begin,

@@ -30,7 +30,7 @@ size_t mot__variables_bytes(const struct mot__variables_config *config);
 /* The lane's gradients g of the flat range [begin, begin + count). Ranges of a step cover all
  * parameters once; the record lies behind them, and the range that ends in it comes first. Where
  * this range's new parameters are known on return they are in the lane's weights too; another
- * lane may write there. */
+ * lane may write there. weights NULL: the lane reads the copy here (mot__variables_now). */
 mot_status mot__variables_reduce(mot__variables *variables, size_t rank, double lr, size_t begin,
                                  float *g, float *weights, size_t count);
 /* After the last range. *given: the weights got all new parameters; else the lane has to fetch

@@ -139,6 +139,10 @@ mot_status mot__verify_open(mot_replica *replica, mot__verify **out)
         status = mot__fail(MOT_NO_MEMORY, "the comparison of replicas");
         goto done;
     }
+    if (replica->windows) { /* nothing of it is on the device */
+        *out = verify;
+        return MOT_OK;
+    }
     MOT_TRY(open_chunks(replica, verify));
     MOT_TRY(mot__stage_open(replica->device, 2 * rows_of(replica->common) * sizeof(uint32_t),
                             &verify->sums));
@@ -172,13 +176,15 @@ static mot_status queue(mot_replica *replica)
     mot_status status = MOT_OK;
     size_t b;
 
+    verify->pending = true;
+    verify->step = replica->step.number;
+    if (replica->windows)
+        return MOT_OK; /* no copy of its own */
     for (b = 0; strategy->need && b < replica->common->buckets; b++)
         MOT_TRY(strategy->need(replica, b));
     MOT_TRY(mot__buffer_zero(mot__stage_buffer(verify->sums), 0, bytes));
     MOT_TRY(launch(replica));
     MOT_TRY(mot__stage_down(verify->sums, 0, 0, bytes));
-    verify->pending = true;
-    verify->step = replica->step.number;
 done:
     return status;
 }
@@ -303,6 +309,25 @@ static void add_rows(const mot_replica *replica, const float *flat, uint32_t *wo
         mot__scan_sum_host(flat + table->row[p].offset, table->row[p].count, words + 2 * p);
 }
 
+/* A lane with windows has what the host has. */
+static mot_status take_sums(mot_replica *replica, uint32_t *own)
+{
+    mot__stage *sums = replica->verify->sums;
+    const size_t bytes = replica->common->agree->words * sizeof *own;
+    mot_status status = MOT_OK;
+
+    if (replica->windows) {
+        memset(own, 0, bytes);
+        add_rows(replica, mot__variables_now(replica->common->variables, replica->rank), own);
+        return MOT_OK;
+    }
+    MOT_TRY(mot__stage_wait(sums, 0));
+    memcpy(own, mot__stage_host(sums), bytes);
+    MOT_TRY(mot__stage_give(sums, 0, bytes));
+done:
+    return status;
+}
+
 static mot_status collect(mot_replica *replica)
 {
     struct mot__agree *agree = replica->common->agree;
@@ -314,8 +339,7 @@ static mot_status collect(mot_replica *replica)
     mot_status status = MOT_OK;
     size_t f;
 
-    MOT_TRY(mot__stage_wait(replica->verify->sums, 0));
-    memcpy(own, mot__stage_host(replica->verify->sums), bytes);
+    MOT_TRY(take_sums(replica, own));
     for (f = SLOT0; replica->sent && f < FLATS; f++)
         if (replica->sent->slot[f - SLOT0])
             add_rows(replica, replica->sent->slot[f - SLOT0], own + 2 * f * rows);
@@ -324,7 +348,6 @@ static mot_status collect(mot_replica *replica)
         add_rows(replica, mot__variables_now(replica->common->variables, replica->rank),
                  agree->table + seats * agree->words);
     }
-    MOT_TRY(mot__stage_give(replica->verify->sums, 0, bytes));
     MOT_TRY(mot__group_barrier(group, replica->seat));
     if (!atomic_load(&agree->found)) /* else the engine has not acted yet */
         MOT_TRY(compare(replica, seats, host));

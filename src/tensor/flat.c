@@ -2,6 +2,7 @@
 #include "tensor/flat.h"
 
 #include "base/size.h"
+#include "tensor/turns.h"
 
 #include <stdlib.h>
 
@@ -45,28 +46,52 @@ static mot_status open_piece(mot__device *device, struct mot__piece *piece, bool
     return mot__stage_up(piece->stage, 0, bytes);
 }
 
+mot_status mot__flat_cut(const struct mot__parameters *table, size_t extra, size_t piece_floats,
+                         struct mot__range **out, size_t *count)
+{
+    struct mot__range *made = calloc(table->count, sizeof *made);
+    mot_status status = MOT_OK;
+    size_t p = 0, begin = 0, end;
+
+    if (!made)
+        return mot__fail(MOT_NO_MEMORY, "flat buffers of %zu parameters", table->count);
+    for (*count = 0; p < table->count; begin = end) {
+        MOT_TRY(piece_end(table, piece_floats, &p, begin, &end));
+        end += p == table->count ? extra : 0;
+        made[(*count)++] = (struct mot__range){begin, end - begin};
+    }
+    *out = made;
+    made = NULL;
+done:
+    free(made);
+    return status;
+}
+
 mot_status mot__flat_open(mot__device *device, const struct mot__parameters *table, size_t extra,
                           size_t piece_floats, bool staged, mot__flat **out)
 {
     mot_status status = MOT_OK;
     mot__flat *flat = calloc(1, sizeof *flat);
-    size_t p = 0, begin = 0, end;
+    struct mot__range *range = NULL;
+    size_t pieces = 0;
 
     if (!flat || !(flat->piece = calloc(table->count, sizeof *flat->piece))) {
         status = mot__fail(MOT_NO_MEMORY, "flat buffers of %zu parameters", table->count);
         goto done;
     }
     flat->floats = table->floats + extra;
-    while (p < table->count) {
-        MOT_TRY(piece_end(table, piece_floats, &p, begin, &end));
-        end += p == table->count ? extra : 0;
-        flat->piece[flat->pieces] = (struct mot__piece){NULL, NULL, begin, end - begin};
-        MOT_TRY(open_piece(device, &flat->piece[flat->pieces++], staged));
-        begin = end;
+    MOT_TRY(mot__flat_cut(table, extra, piece_floats, &range, &pieces));
+    while (flat->pieces < pieces) {
+        struct mot__piece *piece = &flat->piece[flat->pieces];
+
+        piece->begin = range[flat->pieces].begin;
+        piece->count = range[flat->pieces++].count;
+        MOT_TRY(open_piece(device, piece, staged));
     }
     *out = flat;
     flat = NULL;
 done:
+    free(range);
     mot__flat_close(flat);
     return status;
 }
@@ -80,11 +105,26 @@ void mot__flat_close(mot__flat *flat)
     for (i = 0; i < flat->pieces; i++) {
         if (flat->piece[i].stage)
             mot__stage_close(flat->piece[i].stage);
-        else
+        else if (!flat->piece[i].window)
             mot__buffer_close(flat->piece[i].buffer);
     }
+    mot__windows_close(flat);
     free(flat->piece);
     free(flat);
+}
+
+size_t mot__flat_bytes(const mot__device *device, const mot__flat *flat)
+{
+    size_t sum = mot__windows_bytes(device, flat), i, bytes;
+
+    for (i = 0; i < flat->pieces; i++) {
+        bytes = flat->piece[i].count * sizeof(float);
+        if (flat->piece[i].stage)
+            sum += mot__stage_bytes(device, bytes);
+        else if (!flat->piece[i].window)
+            sum += mot__buffer_bytes(bytes);
+    }
+    return sum;
 }
 
 struct mot__mem mot__flat_at(const mot__flat *flat, size_t offset)
@@ -96,12 +136,17 @@ struct mot__mem mot__flat_at(const mot__flat *flat, size_t offset)
     return (struct mot__mem){flat->piece[i].buffer, offset - flat->piece[i].begin};
 }
 
-struct mot__range mot__piece_range(const struct mot__piece *piece, struct mot__range range)
+struct mot__range mot__range_inside(struct mot__range other, struct mot__range range)
 {
-    const size_t begin = mot__size_max(piece->begin, range.begin);
-    const size_t end = mot__size_min(piece->begin + piece->count, range.begin + range.count);
+    const size_t begin = mot__size_max(other.begin, range.begin);
+    const size_t end = mot__size_min(other.begin + other.count, range.begin + range.count);
 
     return (struct mot__range){begin, end > begin ? end - begin : 0};
+}
+
+struct mot__range mot__piece_range(const struct mot__piece *piece, struct mot__range range)
+{
+    return mot__range_inside((struct mot__range){piece->begin, piece->count}, range);
 }
 
 mot_status mot__flat_write(mot__flat *flat, size_t offset, const float *host, size_t count)
@@ -111,37 +156,47 @@ mot_status mot__flat_write(mot__flat *flat, size_t offset, const float *host, si
     size_t i;
 
     for (i = 0; i < flat->pieces && status == MOT_OK; i++) {
-        part = mot__piece_range(&flat->piece[i], (struct mot__range){offset, count});
-        if (part.count > 0)
-            status = mot__buffer_write(flat->piece[i].buffer,
-                                       (part.begin - flat->piece[i].begin) * sizeof(float),
-                                       host + (part.begin - offset), part.count * sizeof(float));
+        const struct mot__piece *piece = &flat->piece[i];
+
+        part = mot__piece_range(piece, (struct mot__range){offset, count});
+        if (part.count == 0)
+            continue;
+        status = piece->window
+                     ? mot__home_write(flat, part, host + (part.begin - offset))
+                     : mot__buffer_write(piece->buffer, (part.begin - piece->begin) * sizeof(float),
+                                         host + (part.begin - offset), part.count * sizeof(float));
     }
     return status;
 }
 
-mot_status mot__flat_read(const mot__flat *flat, size_t offset, float *host, size_t count)
+mot_status mot__flat_read(mot__flat *flat, size_t offset, float *host, size_t count)
 {
     mot_status status = MOT_OK;
     struct mot__range part;
     size_t i;
 
     for (i = 0; i < flat->pieces && status == MOT_OK; i++) {
-        part = mot__piece_range(&flat->piece[i], (struct mot__range){offset, count});
-        if (part.count > 0)
-            status = mot__buffer_read(flat->piece[i].buffer,
-                                      (part.begin - flat->piece[i].begin) * sizeof(float),
-                                      host + (part.begin - offset), part.count * sizeof(float));
+        const struct mot__piece *piece = &flat->piece[i];
+
+        part = mot__piece_range(piece, (struct mot__range){offset, count});
+        if (part.count == 0)
+            continue;
+        status = piece->window
+                     ? mot__home_read(flat, part, host + (part.begin - offset))
+                     : mot__buffer_read(piece->buffer, (part.begin - piece->begin) * sizeof(float),
+                                        host + (part.begin - offset), part.count * sizeof(float));
     }
     return status;
 }
 
 mot_status mot__flat_zero(mot__flat *flat)
 {
-    mot_status status = MOT_OK;
+    mot_status status = mot__home_zero(flat);
     size_t i;
 
     for (i = 0; i < flat->pieces && status == MOT_OK; i++)
-        status = mot__buffer_zero(flat->piece[i].buffer, 0, flat->piece[i].count * sizeof(float));
+        if (!flat->piece[i].window)
+            status =
+                mot__buffer_zero(flat->piece[i].buffer, 0, flat->piece[i].count * sizeof(float));
     return status;
 }

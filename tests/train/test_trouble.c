@@ -263,7 +263,7 @@ static void too_little_memory_is_told_with_what_would_do(void **state)
 
     (void)state;
     assert_story(mot_trainer_open(fleet, huge, &config, &none), MOT_NO_MEMORY,
-                 "this network's parameters, gradients and optimizer state need");
+                 "the largest of this network's layers and its gradients need");
     assert_null(none);
     mot_model_close(huge);
     mot_fleet_close(fleet);
