@@ -33,6 +33,7 @@ static uint64_t column_of(const struct mot_bytes *bytes, size_t column)
 
 static void print_plan(const struct session *session, const struct mot_plan *plan, size_t replicas)
 {
+    struct mot_note note;
     char text[32];
     size_t i, k;
 
@@ -54,6 +55,8 @@ static void print_plan(const struct session *session, const struct mot_plan *pla
     }
     for (i = 0; i < replicas; i++)
         printf("device %s: %s\n", mot_fleet_label(session->fleet, i), plan[i].why);
+    while (mot_trainer_note(session->trainer, &note)) /* where the variables live, and why */
+        printf("%s\n", note.text);
 }
 
 static void put_plan(const struct options *options, const struct session *session,
@@ -75,6 +78,7 @@ static void put_plan(const struct options *options, const struct session *sessio
         put_count(&json, "micro_batch", plan[i].micro);
         put_count(&json, "micro_batches", plan[i].micros);
         put_bool(&json, "recompute", plan[i].recompute);
+        put_count(&json, "windows", plan[i].windows);
         put_text(&json, "why", plan[i].why);
         put_object(&json, "bytes");
         for (k = 0; k < COLUMNS; k++)

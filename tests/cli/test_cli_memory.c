@@ -43,6 +43,10 @@ static void a_plan_is_told_without_training(void **state)
     place_run(&place, "", "train --data data --devices 0,0,0 --shares even --batch 2 --plan");
     place_expect(&place, 0, "batch 2 = 1 + 1 + 0\n");
     place_expect(&place, 0, "no rows of so small a batch\n");
+    place_run(&place, "", "train --data data --devices 0 --memory 4500K --plan");
+    place_expect(&place, 0, "device 0: weights and gradients of some layers at a time, ");
+    place_expect(&place, 0, "it is kept on the host (central storage)\n");
+    place_expect(&place, 0, "they stream layer by layer through ");
     assert_int_equal(folder_count(place.here.path), files);
     place_close(&place);
 }
@@ -91,6 +95,10 @@ static void a_run_with_little_memory_learns_the_same(void **state)
               "train --data data --devices 0 --batch 400 --epochs 12 --out '' --memory 11M");
     place_expect(&place, 0, plenty);
     place_expect(&place, 0, "since 400 rows need ");
+    place_run(&place, "",
+              "train --data data --devices 0 --batch 400 --epochs 12 --out '' --memory 4500K");
+    place_expect(&place, 0, plenty);
+    place_expect(&place, 0, "they stream layer by layer through ");
     place_run(&place, "",
               "train --data data --devices 0 --batch 100 --accumulate 4 --epochs 12 --out ''");
     place_expect(&place, 0, "batch 100, an update every 4 steps\n");
