@@ -162,6 +162,20 @@ mot_status mot_bench_peak(mot_fleet *fleet, size_t lane, double *gflops)
 
 /* ---- the shapes of a training step ---- */
 
+/* Something before it, or it, has weights that want a gradient: the input has none. */
+static bool learns(const mot_model *net, size_t n)
+{
+    const struct mot__node *node = &net->node[n];
+    size_t i;
+
+    if (node->kind == MOT__NODE_DENSE)
+        return true;
+    for (i = 0; i < node->inputs; i++)
+        if (learns(net, node->input[i]))
+            return true;
+    return false;
+}
+
 bool mot_bench_gemm_of(const mot_model *net, size_t batch, size_t index, struct mot_bench_gemm *out,
                        const char **what)
 {
@@ -173,8 +187,8 @@ bool mot_bench_gemm_of(const mot_model *net, size_t batch, size_t index, struct 
             continue;
         in = net->node[net->node[n].input[0]].width;
         for (pass = 0; pass < 3; pass++) {
-            if (pass == 2 && net->node[n].input[0] == 0)
-                continue; /* the input needs no gradient */
+            if (pass == 2 && !learns(net, net->node[n].input[0]))
+                continue;
             if (seen++ != index)
                 continue;
             *what = name[pass];
