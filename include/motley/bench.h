@@ -147,12 +147,14 @@ struct mot_bench_gemm {
 };
 size_t mot_bench_gemm_kinds(void);
 const char *mot_bench_gemm_name(size_t kind); /* "clblast", "tile-cpu", "tile-gpu" */
-/* GFLOP/s of one candidate on one device; MOT_UNSUPPORTED where it is not built in. Best of about
- * `seconds`. */
+/* GFLOP/s of one candidate on one device; MOT_UNSUPPORTED where it is not built in. The median of
+ * what about `seconds` hold, of five at least unless these take longer than two seconds. */
 mot_status mot_bench_gemm(mot_fleet *fleet, size_t lane, size_t kind,
                           const struct mot_bench_gemm *shape, double seconds, double *gflops);
 mot_status mot_bench_peak(mot_fleet *fleet, size_t lane,
                           double *gflops); /* multiply-adds in registers */
+/* Of all devices together, each busy at the same time. */
+mot_status mot_bench_peak_all(mot_fleet *fleet, double *gflops);
 /* The products of a preset's training step, one behind the other; false past the last. */
 bool mot_bench_gemm_of(const mot_model *net, size_t batch, size_t index, struct mot_bench_gemm *out,
                        const char **what);

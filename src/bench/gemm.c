@@ -5,8 +5,10 @@
 #include "strategy/fleet.h"
 
 #include <motley/bench.h>
+#include <stdlib.h>
 
 #define PEAK_ROUNDS 4096
+#define PEAK_S 0.3
 #define PEAK_CHAINS 12 /* CHAINS in the kernel */
 #define PEAK_LANES_MOST 16
 
@@ -26,29 +28,50 @@ struct product {
     double seconds, *gflops;
 };
 
-/* Rounds of `work` flop until the time is up; the best counts, since noise only slows. */
-static mot_status best_of(mot__device *device, mot_status (*run)(mot__device *, void *), void *user,
-                          double work, double seconds, double *gflops)
-{
-    const double end = mot__clock_s() + seconds;
-    mot_status status = MOT_OK;
-    double began, rate;
-    size_t i, batch = 1;
+#define ROUND_S 2e-3 /* or more, so that the wait at the end is a small part */
+#define ROUNDS_LEAST 5
+#define ROUNDS_MOST 256
+#define PATIENCE_S                                                                                 \
+    2.0 /* a product that five rounds of take longer is slow enough to be told so                  \
+         */
 
-    *gflops = 0;
+struct rounds {
+    double gflops[ROUNDS_MOST]; /* sorted when all are there */
+    size_t count;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Rounds of `work` flop each time until the time is up. */
+static mot_status measure(mot__device *device, mot_status (*run)(mot__device *, void *), void *user,
+                          double work, double seconds, struct rounds *rounds)
+{
+    mot_status status = MOT_OK;
+    size_t i, repeat = 1;
+    double first, began, now;
+
     MOT_TRY(run(device, user)); /* builds and warms */
     MOT_TRY(mot__device_finish(device));
+    first = mot__clock_s();
     do {
         began = mot__clock_s();
-        for (i = 0; i < batch; i++)
+        for (i = 0; i < repeat; i++)
             MOT_TRY(run(device, user));
         MOT_TRY(mot__device_finish(device));
-        rate = mot__clock_s() - began;
-        if (rate < 2e-3 && batch < 256)
-            batch *= 2; /* so that the wait at the end is a small part */
-        rate = (double)i * work / rate * 1e-9;
-        *gflops = rate > *gflops ? rate : *gflops;
-    } while (mot__clock_s() < end);
+        now = mot__clock_s();
+        if (now - began < ROUND_S && repeat < 256) {
+            repeat *= 2;
+            continue;
+        }
+        rounds->gflops[rounds->count++] = (double)repeat * work / (now - began) * 1e-9;
+    } while (rounds->count < ROUNDS_MOST &&
+             (now - first < seconds || (rounds->count < ROUNDS_LEAST && now - first < PATIENCE_S)));
+    qsort(rounds->gflops, rounds->count, sizeof *rounds->gflops, by_value);
 done:
     return status;
 }
@@ -73,6 +96,7 @@ static mot_status job_product(mot__lane *lane, void *user, void *payload)
     const size_t bytes[3] = {s->m * s->k * 4, s->k * s->n * 4, s->m * s->n * 4};
     mot__buffer *buffer[3] = {NULL};
     struct operands o = {.kind = p->kind};
+    struct rounds rounds = {.count = 0};
     mot_status status = MOT_OK;
     size_t i;
 
@@ -90,8 +114,9 @@ static mot_status job_product(mot__lane *lane, void *user, void *payload)
                                 .b = {buffer[1], 0},
                                 .c = {buffer[2], 0},
                                 .alpha = 1};
-    MOT_TRY(best_of(device, run_product, &o, 2.0 * (double)s->m * (double)s->n * (double)s->k,
-                    p->seconds, p->gflops));
+    MOT_TRY(measure(device, run_product, &o, 2.0 * (double)s->m * (double)s->n * (double)s->k,
+                    p->seconds, &rounds));
+    *p->gflops = rounds.gflops[rounds.count / 2];
 done:
     for (i = 0; i < 3; i++)
         mot__buffer_close(buffer[i]);
@@ -137,6 +162,7 @@ static mot_status job_peak(mot__lane *lane, void *user, void *payload)
     struct peak peak = {NULL, NULL, cpu ? facts->units * 8 : facts->units * 2048};
     const size_t lanes = cpu ? PEAK_LANES_MOST : 4;
     float in[2 * PEAK_LANES_MOST];
+    struct rounds rounds = {.count = 0};
     mot_status status = MOT_OK;
     size_t i;
 
@@ -146,9 +172,10 @@ static mot_status job_peak(mot__lane *lane, void *user, void *payload)
     MOT_TRY(mot__buffer_open(device, sizeof in, &peak.in));
     MOT_TRY(mot__buffer_write(peak.in, 0, in, sizeof in));
     MOT_TRY(mot__buffer_open(device, peak.items * lanes * sizeof(float), &peak.out));
-    MOT_TRY(best_of(device, run_peak, &peak,
-                    2.0 * (double)lanes * PEAK_CHAINS * PEAK_ROUNDS * (double)peak.items, 0.3,
-                    user));
+    MOT_TRY(measure(device, run_peak, &peak,
+                    2.0 * (double)lanes * PEAK_CHAINS * PEAK_ROUNDS * (double)peak.items, PEAK_S,
+                    &rounds));
+    *(double *)user = rounds.gflops[rounds.count - 1]; /* a limit: noise only slows */
 done:
     mot__buffer_close(peak.in);
     mot__buffer_close(peak.out);
@@ -158,6 +185,27 @@ done:
 mot_status mot_bench_peak(mot_fleet *fleet, size_t lane, double *gflops)
 {
     return mot__fleet_call(fleet, lane, job_peak, gflops);
+}
+
+mot_status mot_bench_peak_all(mot_fleet *fleet, double *gflops)
+{
+    const size_t lanes = mot_fleet_count(fleet);
+    double *peak = calloc(lanes, sizeof *peak);
+    mot_status status = MOT_OK, one;
+    size_t i;
+
+    if (!peak)
+        return mot__fail(MOT_NO_MEMORY, "%zu devices' peaks", lanes);
+    for (i = 0; i < lanes && status == MOT_OK; i++)
+        status = mot__lane_post(mot__fleet_lane(fleet, i), job_peak, &peak[i], NULL, 0);
+    for (i = 0, *gflops = 0; i < lanes; i++) {
+        one = mot__lane_wait(mot__fleet_lane(fleet, i));
+        status = status != MOT_OK ? status : one;
+        *gflops += peak[i];
+    }
+    if (status != MOT_DEVICE_LOST) /* a lane given up may still write there */
+        free(peak);
+    return status;
 }
 
 /* ---- the shapes of a training step ---- */
