@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/first.h"
 #include "cli/json.h"
+#include "cli/parts.h"
 #include "cli/session.h"
 
 #include <math.h>
@@ -233,27 +234,9 @@ static int bench_allreduce(struct bench *bench)
 
 /* ---- train ----------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    size_t offset;
-} part_table[] = {
-#define PART(field)                                                                                \
-    {                                                                                              \
-#field, offsetof(struct mot_breakdown, field)                                              \
-    }
-    PART(input),   PART(upload), PART(forward), PART(backward),
-    PART(staging), PART(reduce), PART(update),  PART(waiting),
-#undef PART
-};
-#define PARTS (sizeof part_table / sizeof *part_table)
-
-static double part_value(const struct mot_breakdown *part, size_t i)
-{
-    return *(const double *)(const void *)((const char *)part + part_table[i].offset);
-}
-
 static void tell_parts(struct bench *bench, const struct mot_breakdown *part, size_t replicas)
 {
+    double percent[PARTS];
     size_t r, i;
 
     put_array(&bench->json, "breakdown");
@@ -262,10 +245,11 @@ static void tell_parts(struct bench *bench, const struct mot_breakdown *part, si
         put_text(&bench->json, "device", mot_fleet_label(bench->session.fleet, r));
         if (people(bench))
             printf("  device %-6s", mot_fleet_label(bench->session.fleet, r));
+        parts_percent(&part[r], percent);
         for (i = 0; i < PARTS; i++) {
-            put_number(&bench->json, part_table[i].name, part_value(&part[r], i));
+            put_number(&bench->json, part_name[i], part_value(&part[r], i));
             if (people(bench))
-                printf("  %s %.1f %%", part_table[i].name, 100 * part_value(&part[r], i));
+                printf("  %s %.1f %%", part_name[i], percent[i]);
         }
         if (people(bench))
             printf("\n");

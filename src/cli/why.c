@@ -1,6 +1,7 @@
 /* why.c - the breakdown of an epoch, and the cures the library reckons from it. */
 #include "cli/why.h"
 
+#include "cli/parts.h"
 #include "cli/try.h"
 
 #include <math.h>
@@ -126,17 +127,19 @@ void why_json(const struct why *why, struct json *json)
 
 static void print_parts(const struct why *why, FILE *out)
 {
-    size_t i;
+    double percent[PARTS];
+    size_t i, k;
 
-    fprintf(out, "%-8s %7s %7s %7s %8s %7s %7s %7s %7s\n", "device", "input", "upload", "forward",
-            "backward", "staging", "reduce", "update", "waiting");
+    fprintf(out, "%-8s", "device");
+    for (k = 0; k < PARTS; k++)
+        fprintf(out, " %8s", part_name[k]);
+    fprintf(out, "\n");
     for (i = 0; i < why->replicas; i++) {
-        const struct mot_breakdown *b = &why->part[i];
-
-        fprintf(out,
-                "%-8s %5.1f %% %5.1f %% %5.1f %% %6.1f %% %5.1f %% %5.1f %% %5.1f %% %5.1f %%\n",
-                why->label[i], 100 * b->input, 100 * b->upload, 100 * b->forward, 100 * b->backward,
-                100 * b->staging, 100 * b->reduce, 100 * b->update, 100 * b->waiting);
+        parts_percent(&why->part[i], percent);
+        fprintf(out, "%-8s", why->label[i]);
+        for (k = 0; k < PARTS; k++)
+            fprintf(out, " %6.1f %%", percent[k]);
+        fprintf(out, "\n");
     }
 }
 
