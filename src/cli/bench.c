@@ -210,9 +210,12 @@ static int bench_allreduce(struct bench *bench)
 {
     const size_t first = bench->options->bytes ? bench->options->bytes : 1024;
     const size_t last = bench->options->bytes ? bench->options->bytes : (size_t)256 << 20;
-    mot_status status = open_fleet(bench, NULL, &bench->session.fleet);
+    mot_status status;
     size_t bytes;
 
+    if (first < sizeof(float))
+        return fail(EXIT_USAGE, "--bytes %zu: a number has %zu, so no less", first, sizeof(float));
+    status = open_fleet(bench, NULL, &bench->session.fleet);
     if (status != MOT_OK)
         return fail_library(status);
     if (mot_fleet_count(bench->session.fleet) < 2)
