@@ -467,8 +467,8 @@ static mot_status scale_row(struct bench *bench, const char *devices, size_t cou
     put_number(&bench->json, "of_ceiling", speed / ceiling);
     put_end(&bench->json);
     if (people(bench))
-        printf("%-24s  %10.0f  %10.0f  %10.0f  %7.2f  %7.3f\n", devices, even, speed, ceiling,
-               speed / *one, speed / ceiling);
+        printf("%-24s  %10.0f  %10.0f  %10.0f  %7.2f  %10.3f  %7.3f\n", devices, even, speed,
+               ceiling, speed / *one, speed / *one / (double)count, speed / ceiling);
     fflush(stdout);
     return MOT_OK;
 }
@@ -489,8 +489,8 @@ static int bench_scale(struct bench *bench)
     count = mot_fleet_count(bench->session.fleet);
     tell_what(bench);
     if (people(bench))
-        printf("%-24s  %10s  %10s  %10s  %7s  %7s\n", "devices, samples/s", "even", "by speed",
-               "ceiling", "speedup", "of ceil");
+        printf("%-24s  %10s  %10s  %10s  %7s  %10s  %7s\n", "devices, samples/s", "even",
+               "by speed", "ceiling", "speedup", "efficiency", "of ceil");
     put_array(&bench->json, "rows");
     for (i = 0; status == MOT_OK && i < count && used + 40 < sizeof devices; i++) {
         used += (size_t)snprintf(devices + used, sizeof devices - used, "%s%s", i ? "," : "",
