@@ -15,6 +15,7 @@ struct bench {
     const struct options *options;
     struct session session; /* no trainer: each measurement opens its own */
     struct json json;
+    double limit; /* samples/s; NAN: not known */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -278,31 +279,91 @@ static void tell_counts(struct bench *bench, const struct mot_bench_train *t)
                mot_fleet_label(bench->session.fleet, 0));
 }
 
-static void tell_bytes(struct bench *bench, const struct mot_bytes *b)
-{
-    const double live = (double)(b->parameters + b->gradients + b->state + b->live);
-    const double arena = (double)(b->parameters + b->gradients + b->state + b->arena);
+static const struct {
+    const char *name;
+    size_t offset;
+} bytes_table[] = {
+#define BYTES(field)                                                                               \
+    {                                                                                              \
+#field, offsetof(struct mot_bytes, field)                                                  \
+    }
+    BYTES(parameters), BYTES(gradients), BYTES(state), BYTES(live),  BYTES(arena),
+    BYTES(staging),    BYTES(data),      BYTES(other), BYTES(total),
+#undef BYTES
+};
 
-    put_object(&bench->json, "bytes");
-    put_count(&bench->json, "parameters", b->parameters);
-    put_count(&bench->json, "gradients", b->gradients);
-    put_count(&bench->json, "state", b->state);
-    put_count(&bench->json, "live", b->live);
-    put_count(&bench->json, "arena", b->arena);
-    put_count(&bench->json, "staging", b->staging);
-    put_count(&bench->json, "data", b->data);
-    put_count(&bench->json, "total", b->total);
+static void tell_bytes(struct bench *bench, const struct mot_bytes *bytes, size_t replicas)
+{
+    const struct mot_bytes *b;
+    uint64_t value, always;
+    size_t i;
+
+    put_array(&bench->json, "bytes");
+    for (b = bytes; b < bytes + replicas; b++) {
+        const char *label = mot_fleet_label(bench->session.fleet, (size_t)(b - bytes));
+
+        put_object(&bench->json, NULL);
+        put_text(&bench->json, "device", label);
+        if (people(bench))
+            printf("  bytes %-6s", label);
+        for (i = 0; i < sizeof bytes_table / sizeof *bytes_table; i++) {
+            memcpy(&value, (const char *)b + bytes_table[i].offset, sizeof value);
+            put_count(&bench->json, bytes_table[i].name, value);
+            if (people(bench))
+                printf("  %s %llu", bytes_table[i].name, (unsigned long long)value);
+        }
+        put_end(&bench->json);
+        always = b->parameters + b->gradients + b->state;
+        if (people(bench))
+            printf("; all but staging and data %.2f x what lives\n",
+                   (double)(always + b->arena) / (double)(always + b->live));
+    }
     put_end(&bench->json);
-    if (people(bench))
-        printf("  bytes: parameters %llu, gradients %llu, state %llu, arena %llu (live %llu; all "
-               "of it %.2f x what lives), staging %llu, data %llu, total %llu\n",
-               (unsigned long long)b->parameters, (unsigned long long)b->gradients,
-               (unsigned long long)b->state, (unsigned long long)b->arena,
-               (unsigned long long)b->live, arena / live, (unsigned long long)b->staging,
-               (unsigned long long)b->data, (unsigned long long)b->total);
 }
 
-static mot_status train_once(struct bench *bench, bool resident, struct mot_breakdown *part)
+/* No device multiplies faster than its units: samples/s if a step were its products alone. */
+static mot_status measure_limit(struct bench *bench)
+{
+    const bool one = bench->options->strategy == MOT_STRATEGY_SINGLE;
+    struct mot_bench_gemm shape;
+    double peak = NAN, flop = 0;
+    const char *pass;
+    size_t i;
+    const mot_status status = one ? mot_bench_peak(bench->session.fleet, 0, &peak)
+                                  : mot_bench_peak_all(bench->session.fleet, &peak);
+
+    if (status != MOT_OK)
+        return status;
+    for (i = 0; mot_bench_gemm_of(bench->session.net, 1, i, &shape, &pass); i++)
+        flop += 2.0 * (double)shape.m * (double)shape.n * (double)shape.k;
+    bench->limit = flop > 0 ? peak * 1e9 / flop : NAN;
+    put_number(&bench->json, "peak_gflops", peak);
+    put_number(&bench->json, "limit_samples_per_s", bench->limit);
+    if (people(bench) && flop > 0)
+        printf("limit: %.0f samples/s, if a step were its matrix products at the measured peak of "
+               "%.0f GFLOP/s\n",
+               bench->limit, peak);
+    return MOT_OK;
+}
+
+static void tell_rate(struct bench *bench, bool resident, const struct mot_bench_train *t)
+{
+    put_number(&bench->json, "samples_per_s", t->samples_per_s);
+    put_number(&bench->json, "slowest", t->slowest);
+    put_number(&bench->json, "fastest", t->fastest);
+    put_number(&bench->json, "of_limit", t->samples_per_s / bench->limit);
+    if (!people(bench))
+        return;
+    printf("%s: %.0f samples/s (%.0f to %.0f), %.1f us a step",
+           resident ? "resident data" : "host batches", t->samples_per_s, t->slowest, t->fastest,
+           (double)t->batch / t->samples_per_s * 1e6);
+    if (!isnan(bench->limit))
+        printf(", %.3f of the limit", t->samples_per_s / bench->limit);
+    printf("\n");
+}
+
+static mot_status train_once(struct bench *bench, bool resident, struct mot_breakdown *part,
+                             struct mot_bytes *bytes)
 {
     const struct mot_trainer_config trainer = trainer_of(bench);
     struct mot_bench_config config = mot_bench_config_default();
@@ -311,21 +372,16 @@ static mot_status train_once(struct bench *bench, bool resident, struct mot_brea
 
     config.seconds = bench->options->seconds;
     config.resident = resident;
+    config.bytes = bytes;
     status = mot_bench_train(bench->session.fleet, bench->session.net, &trainer,
                              bench->session.data.train, &config, &t, part);
     if (status != MOT_OK)
         return status;
     put_object(&bench->json, resident ? "resident" : "host_batches");
-    put_number(&bench->json, "samples_per_s", t.samples_per_s);
-    put_number(&bench->json, "slowest", t.slowest);
-    put_number(&bench->json, "fastest", t.fastest);
-    if (people(bench))
-        printf("%s: %.0f samples/s (%.0f to %.0f), %.1f us a step\n",
-               resident ? "resident data" : "host batches", t.samples_per_s, t.slowest, t.fastest,
-               (double)t.batch / t.samples_per_s * 1e6);
+    tell_rate(bench, resident, &t);
     tell_parts(bench, part, t.replicas);
     tell_counts(bench, &t);
-    tell_bytes(bench, &t.bytes);
+    tell_bytes(bench, bytes, t.replicas);
     put_end(&bench->json);
     if (!resident) /* the figure for comparisons stands at the top */
         put_number(&bench->json, "samples_per_s", t.samples_per_s);
@@ -335,24 +391,24 @@ static mot_status train_once(struct bench *bench, bool resident, struct mot_brea
 static void tell_what(struct bench *bench)
 {
     const mot_fleet *fleet = bench->session.fleet;
+    const size_t asked = bench->options->strategy;
+    const char *strategy = mot_fleet_count(fleet) == 1 || asked == MOT_STRATEGY_SINGLE ? "single"
+                           : asked == MOT_STRATEGY_CENTRAL                             ? "central"
+                                                                                       : "mirrored";
     size_t i;
 
     put_text(&bench->json, "net", bench->options->net);
     put_count(&bench->json, "batch", batch_of(bench->options));
-    put_text(&bench->json, "strategy",
-             mot_fleet_count(fleet) == 1 || bench->options->strategy == MOT_STRATEGY_SINGLE
-                 ? "single"
-             : bench->options->strategy == MOT_STRATEGY_CENTRAL ? "central"
-                                                                : "mirrored");
+    put_text(&bench->json, "strategy", strategy);
     put_text(&bench->json, "data", bench->session.data.name);
     put_array(&bench->json, "devices");
     for (i = 0; i < mot_fleet_count(fleet); i++)
         put_text(&bench->json, NULL, mot_fleet_label(fleet, i));
     put_end(&bench->json);
     if (people(bench))
-        printf("%s, batch %zu, %s, %zu device%s\n", bench->options->net, batch_of(bench->options),
-               bench->session.data.name, mot_fleet_count(fleet),
-               mot_fleet_count(fleet) == 1 ? "" : "s");
+        printf("%s, batch %zu, %s, %zu device%s, %s\n", bench->options->net,
+               batch_of(bench->options), bench->session.data.name, mot_fleet_count(fleet),
+               mot_fleet_count(fleet) == 1 ? "" : "s", strategy);
 }
 
 static double now_s(void)
@@ -398,6 +454,7 @@ static void tell_first(struct bench *bench, double cold, double warm)
 static int bench_train(struct bench *bench)
 {
     struct mot_breakdown *part;
+    struct mot_bytes *bytes;
     double cold, warm;
     mot_status status;
     int code;
@@ -410,14 +467,21 @@ static int bench_train(struct bench *bench)
     if (code)
         return code;
     part = calloc(mot_fleet_count(bench->session.fleet), sizeof *part);
-    if (!part)
+    bytes = calloc(mot_fleet_count(bench->session.fleet), sizeof *bytes);
+    if (!part || !bytes) {
+        free(part);
+        free(bytes);
         return fail(EXIT_FAILED, "out of memory");
+    }
     tell_what(bench);
     tell_first(bench, cold, warm);
-    status = train_once(bench, false, part);
+    status = measure_limit(bench);
     if (status == MOT_OK)
-        status = train_once(bench, true, part);
+        status = train_once(bench, false, part, bytes);
+    if (status == MOT_OK)
+        status = train_once(bench, true, part, bytes);
     free(part);
+    free(bytes);
     return status == MOT_OK ? EXIT_FINE : fail_library(status);
 }
 

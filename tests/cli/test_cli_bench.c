@@ -1,8 +1,10 @@
 /* test_cli_bench.c - the documents of motley bench and of train --why, as a program reads them. No
  * figure is judged; each must be there and be a number. */
+#include "cli/parts.h"
 #include "command.h"
 
 #include <jansson.h>
+#include <math.h>
 
 #define SMALL "--data data --net 'dense 16 relu, dense 10' --batch 32 --seconds 0.2 --json "
 
@@ -43,30 +45,120 @@ static void texts_in(const json_t *object, const char *names)
             fail_msg("%s is no text", name);
 }
 
+static double number(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
+static void check_near(const char *what, double value, double wanted, double part)
+{
+    if (!(fabs(value - wanted) <= part * fabs(wanted))) /* so that NaN fails */
+        fail_msg("%s: %g, wanted %g", what, value, wanted);
+}
+
+/* Of a sample in 'dense 16 relu, dense 10': forward, both gradients but the input's own. */
+static double flop(double width)
+{
+    return 2 * (2 * (width * 16 + 16 * 10) + 16 * 10);
+}
+
 static void train_has_what_comparisons_need(void **state)
 {
+    static const char *const parts[] = {"input",   "upload", "forward", "backward",
+                                        "staging", "reduce", "update",  "waiting"};
+    static const char *const kinds[] = {"parameters", "gradients", "state", "arena",
+                                        "staging",    "data",      "other"};
     struct place place;
-    json_t *root, *part;
-    size_t i;
+    json_t *root, *part, *bytes;
+    double sum, limit;
+    size_t i, k;
 
     (void)state;
     place_open(&place);
     idx_make(&place);
     root = document(&place, "bench train " SMALL);
     texts_in(root, "bench net strategy data");
-    numbers_in(root, "batch samples_per_s first_step_s open_s");
+    numbers_in(root, "batch samples_per_s first_step_s first_step_cold_s");
+    numbers_in(root, "peak_gflops limit_samples_per_s");
+    limit = number(root, "limit_samples_per_s");
+    check_near("the limit", limit * flop(784) * 1e-9, number(root, "peak_gflops"), 1e-6);
     assert_int_equal(json_array_size(json_object_get(root, "devices")), 1);
     for (i = 0; i < 2; i++) {
         const json_t *way = json_object_get(root, i ? "resident" : "host_batches");
 
-        numbers_in(way, "samples_per_s slowest fastest first_step_s");
+        numbers_in(way, "samples_per_s slowest fastest of_limit");
+        check_near("of the limit", number(way, "of_limit") * limit, number(way, "samples_per_s"),
+                   1e-6);
         part = json_array_get(json_object_get(way, "breakdown"), 0);
         texts_in(part, "device");
         numbers_in(part, "forward backward update");
-        numbers_in(json_object_get(way, "per_step"), "launches");
-        numbers_in(json_object_get(way, "bytes"), "parameters gradients state live arena total");
+        for (k = 0, sum = 0; k < sizeof parts / sizeof *parts; k++)
+            sum += number(part, parts[k]);
+        check_near("the parts' sum", sum, 1, 1e-9);
+        numbers_in(json_object_get(way, "per_step"), "launches waits upload_bytes");
+        bytes = json_array_get(json_object_get(way, "bytes"), 0);
+        texts_in(bytes, "device");
+        numbers_in(bytes, "parameters gradients state live arena staging total");
+        for (k = 0, sum = 0; k < sizeof kinds / sizeof *kinds; k++)
+            sum += number(bytes, kinds[k]);
+        check_near("bytes", sum, number(bytes, "total"), 0);
     }
     json_decref(root);
+    place_close(&place);
+}
+
+/* "input 0.1 %  upload 2.0 % ...": what stands before each sign. */
+static double percents_in(const char *line)
+{
+    const char *end = line + strcspn(line, "\n"), *sign = line;
+    double sum = 0;
+
+    while ((sign = strstr(sign, " %")) != NULL && sign < end) {
+        const char *number = sign;
+
+        while (number > line && number[-1] != ' ')
+            number--;
+        sum += atof(number);
+        sign++;
+    }
+    return sum;
+}
+
+static void a_printed_breakdown_adds_up(void **state)
+{
+    /* thirds, sixths, and parts too small to be seen, all rounded down or up at first sight */
+    static const struct mot_breakdown hard[] = {
+        {.input = 1 / 3.0, .forward = 1 / 3.0, .waiting = 1 / 3.0},
+        {.upload = 1 / 6.0, .backward = 1 / 6.0, .staging = 1 / 6.0, .update = 0.5},
+        {.input = 0.0004, .upload = 0.0004, .reduce = 0.0004, .update = 0.0004, .forward = 0.9984},
+        {.input = 0.0006, .upload = 0.0006, .reduce = 0.0006, .update = 0.0006, .forward = 0.9976},
+        {.forward = 1}};
+    double percent[PARTS], sum;
+    struct place place;
+    const char *line;
+    size_t i, k, lines = 0;
+
+    (void)state;
+    for (i = 0; i < sizeof hard / sizeof *hard; i++) {
+        parts_percent(&hard[i], percent);
+        for (k = 0, sum = 0; k < PARTS; k++) {
+            sum += percent[k];
+            if (!(fabs(percent[k] - 100 * part_value(&hard[i], k)) < 0.1))
+                fail_msg("%s: %g", part_name[k], percent[k]);
+        }
+        check_near("percents", sum, 100, 1e-12);
+    }
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "",
+              "bench train --data data --net 'dense 8, dense 10' --seconds 0.1 "
+              "--devices 0,0 --shares even");
+    assert_int_equal(place.code, 0);
+    for (line = place.out; (line = strstr(line, "\n  device ")) != NULL; lines++)
+        check_near("a line", percents_in(++line), 100, 1e-9);
+    assert_int_equal(lines, 4);
+    assert_non_null(strstr(place.out, "2 devices, mirrored\n"));
+    assert_non_null(strstr(place.out, "\nlimit: "));
     place_close(&place);
 }
 
@@ -90,8 +182,13 @@ static void scale_has_a_row_for_each_number_of_devices(void **state)
         texts_in(row, "devices");
         numbers_in(row, "count even by_speed ceiling speed_up efficiency of_ceiling");
         assert_int_equal(json_integer_value(json_object_get(row, "count")), i + 1);
+        check_near("efficiency", number(row, "efficiency"),
+                   number(row, "speed_up") / (double)(i + 1), 1e-9);
     }
     json_decref(root);
+    place_run(&place, "", "bench scale --data data --net 'dense 10' --batch 32 --seconds 0.05");
+    place_expect(&place, 0, "");
+    assert_non_null(strstr(place.out, "  speedup  efficiency  of ceil\n"));
     place_close(&place);
 }
 
@@ -121,6 +218,9 @@ static void allreduce_has_both_ways_beside_their_bound(void **state)
     json_decref(root);
     place_run(&place, "", "bench allreduce --bytes 0");
     place_expect(&place, 2, "--bytes");
+    place_run(&place, "", "bench allreduce --devices 0,0 --bytes 3");
+    place_expect(&place, 2, "--bytes 3: a number has 4");
+    assert_string_equal(place.out, "");
     place_run(&place, "", "bench allreduce --devices 0 --bytes 1024");
     place_expect(&place, 2, "two devices or more");
     place_close(&place);
@@ -166,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(train_has_what_comparisons_need),
+        cmocka_unit_test(a_printed_breakdown_adds_up),
         cmocka_unit_test(scale_has_a_row_for_each_number_of_devices),
         cmocka_unit_test(allreduce_has_both_ways_beside_their_bound),
         cmocka_unit_test(why_lists_cures_and_tries_them),
