@@ -9,35 +9,45 @@
 #define WARM 12 /* steps: more than are queued ahead, so that waits have begun */
 #define STEPS 10
 #define BATCH 32
+#define LANES 2
 
 static const struct row {
     const char *net, *devices, *staging;
     bool resident, central;
-    struct mot_counts step; /* of lane 0: in the order of mot_counts */
+    struct mot_counts step; /* of each lane: in the order of mot_counts */
 } rows[] = {
     /* launches, waits, uploads, downloads, bytes up, bytes down; then: none allocated or compiled
      */
     {"mlp10", "0", "map", true, false, {13, 2, 1, 0, 128, 0, 0, 0, 0}},
     {"mlp64", "0", "map", true, false, {13, 2, 1, 0, 128, 0, 0, 0, 0}},
     {"mlp512", "0", "map", true, false, {17, 2, 1, 0, 128, 0, 0, 0, 0}},
+    {"mlp10", "0", "map", false, false, {13, 2, 1, 0, 25216, 0, 0, 0, 0}},
+    {"mlp512", "0", "map", false, false, {17, 2, 1, 0, 25216, 0, 0, 0, 0}},
     {"mlp64", "0", "map", false, false, {13, 2, 1, 0, 25216, 0, 0, 0, 0}},
     {"mlp64", "0", "copy", true, false, {13, 2, 1, 0, 128, 0, 0, 0, 0}},
     {"mlp10", "0,0", "map", true, false, {12, 3, 2, 1, 32064, 32000, 0, 0, 0}},
     {"mlp64", "0,0", "map", true, false, {12, 3, 2, 1, 203712, 203648, 0, 0, 0}},
     {"mlp512", "0,0", "map", true, false, {16, 3, 2, 1, 2678976, 2678912, 0, 0, 0}},
     {"mlp64", "0,0", "copy", true, false, {12, 3, 2, 1, 203712, 203648, 0, 0, 0}},
+    {"mlp10", "0,0", "map", false, false, {12, 3, 2, 1, 44608, 32000, 0, 0, 0}},
+    {"mlp512", "0,0", "map", false, false, {16, 3, 2, 1, 2691520, 2678912, 0, 0, 0}},
     /* the update is the host's: two launches less, a wait for the weights' host side more */
     {"mlp10", "0,0", "map", true, true, {10, 4, 2, 1, 32000, 32000, 0, 0, 0}},
+    {"mlp64", "0,0", "map", true, true, {10, 4, 2, 1, 203648, 203648, 0, 0, 0}},
     {"mlp512", "0,0", "map", true, true, {14, 4, 2, 1, 2678912, 2678912, 0, 0, 0}},
     {"mlp64", "0,0", "copy", true, true, {10, 4, 2, 1, 203648, 203648, 0, 0, 0}},
+    {"mlp10", "0,0", "map", false, true, {10, 4, 2, 1, 44544, 32000, 0, 0, 0}},
+    {"mlp512", "0,0", "map", false, true, {14, 4, 2, 1, 2691456, 2678912, 0, 0, 0}},
 };
 
-static void measure(const struct row *row, struct mot_counts *out)
+static void measure(const struct row *row, struct mot_counts out[LANES])
 {
     struct mot_trainer_config config = train_config();
     struct mot_fit_config fit = mot_fit_config_default();
     struct train_run run = {.fleet = train_fleet(row->devices)};
+    size_t lane, lanes = mot_fleet_count(run.fleet);
 
+    memset(out, 0, LANES * sizeof *out);
     config.strategy = row->central ? MOT_STRATEGY_CENTRAL : MOT_STRATEGY_AUTO;
     assert_ok(mot_data_digits(1, BATCH * STEPS, &run.data));
     assert_ok(mot_data_batch(run.data, BATCH));
@@ -49,9 +59,11 @@ static void measure(const struct row *row, struct mot_counts *out)
     fit.resident = row->resident;
     assert_ok(mot_fit(run.trainer, run.data, NULL, &fit, NULL));
     train_steps(&run, WARM);
-    assert_ok(mot_bench_counts(run.fleet, 0, out)); /* starts anew */
+    for (lane = 0; lane < lanes; lane++)
+        assert_ok(mot_bench_counts(run.fleet, lane, &out[lane])); /* starts anew */
     train_steps(&run, STEPS);
-    assert_ok(mot_bench_counts(run.fleet, 0, out));
+    for (lane = 0; lane < lanes; lane++)
+        assert_ok(mot_bench_counts(run.fleet, lane, &out[lane]));
     train_close(&run);
 }
 
@@ -76,27 +88,38 @@ static uint64_t field_of(const struct mot_counts *counts, size_t f)
     return value;
 }
 
+/* How many figures of a lane's steps are not the table's. */
+static size_t differences(const struct row *row, size_t lane, const struct mot_counts *seen)
+{
+    size_t wrong = 0;
+
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        const uint64_t want = field_of(&row->step, f) * STEPS, got = field_of(seen, f);
+
+        if (got == want)
+            continue;
+        wrong++;
+        print_error("%s on %s by %s%s%s, lane %zu: %g %s a step, the table says %llu\n", row->net,
+                    row->devices, row->staging, row->resident ? ", resident" : "",
+                    row->central ? ", central" : "", lane, (double)got / STEPS, fields[f].name,
+                    (unsigned long long)field_of(&row->step, f));
+    }
+    return wrong;
+}
+
 static void a_step_costs_what_the_table_says(void **state)
 {
     size_t wrong = 0;
 
     (void)state;
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        struct mot_counts seen;
+        const size_t lanes = strchr(rows[r].devices, ',') ? 2 : 1;
+        struct mot_counts seen[LANES];
 
         assert_int_equal(setenv("MOTLEY_STAGING", rows[r].staging, 1), 0);
-        measure(&rows[r], &seen);
-        for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
-            const uint64_t want = field_of(&rows[r].step, f) * STEPS, got = field_of(&seen, f);
-
-            if (got == want)
-                continue;
-            wrong++;
-            print_error("%s on %s by %s%s%s: %g %s a step, the table says %llu\n", rows[r].net,
-                        rows[r].devices, rows[r].staging, rows[r].resident ? ", resident" : "",
-                        rows[r].central ? ", central" : "", (double)got / STEPS, fields[f].name,
-                        (unsigned long long)field_of(&rows[r].step, f));
-        }
+        measure(&rows[r], seen);
+        for (size_t lane = 0; lane < lanes; lane++)
+            wrong += differences(&rows[r], lane, &seen[lane]);
     }
     unsetenv("MOTLEY_STAGING");
     assert_int_equal(wrong, 0);
