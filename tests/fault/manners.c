@@ -12,6 +12,8 @@
  *                trip more
  *   launch_us=N  each kernel takes that long before it begins
  *   link=X       transfers run at X GB/s; each is waited for
+ *   turns_ms=N   others use the devices too, in turn: for 20 ms each loss is launched that late on
+ *                the even ones, for the next 20 ms on the odd ones
  *
  * What slow and link add is in the events' times too.
  *
@@ -375,6 +377,21 @@ static double pay(cl_event event, double times)
     return paid;
 }
 
+/* Once a step, by the kernel's name; none of the devices is slow for long. */
+static void take_turns(const struct disguised *device, cl_kernel kernel)
+{
+    const double late_ms = ill_will("turns_ms", device->nth);
+    struct timespec now;
+    char name[64] = "";
+
+    if (!(late_ms > 0))
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    under.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    if (strcmp(name, "loss_record") == 0 && ((size_t)now.tv_nsec / 20000000 + device->nth) % 2 == 0)
+        sleep_s(1e-3 * late_ms);
+}
+
 static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
                                          const size_t *offset, const size_t *global,
                                          const size_t *local, cl_uint count, const cl_event *list,
@@ -386,6 +403,7 @@ static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kerne
     cl_int error;
 
     sleep_s(1e-6 * ill_will("launch_us", device->nth));
+    take_turns(device, kernel);
     error =
         under.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, list, &own);
     if (!error)
