@@ -194,14 +194,23 @@ static void judge_many(struct table *t)
     add(t, cure);
 }
 
+/* "6.2"; "0.019" where tenths would be too coarse */
+static const char *gigabytes(double value, char out[32])
+{
+    if (value >= 0.1)
+        return tenths(value, out);
+    snprintf(out, 32, "0.%03u", (unsigned)(fmax(value, 0) * 1000 + 0.5));
+    return out;
+}
+
 /* "at 3.1 of 6.2 GB/s" */
 static const char *rate_text(double bytes, double seconds, double limit, char out[96])
 {
     char now[32], most[32];
 
-    tenths(bytes / seconds * 1e-9, now);
+    gigabytes(bytes / seconds * 1e-9, now);
     if (limit > 0)
-        snprintf(out, 96, "at %s of %s GB/s", now, tenths(limit, most));
+        snprintf(out, 96, "at %s of %s GB/s", now, gigabytes(limit, most));
     else
         snprintf(out, 96, "at %s GB/s", now);
     return out;

@@ -150,6 +150,10 @@ static void a_link_is_told_with_its_rate_and_what_it_can(void **state)
     link = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_LINK);
     assert_non_null(strstr(link->sentence, "at 0.3 of 6.0 GB/s")); /* half the reductions */
     assert_string_equal(link->cure, "--accumulate 8");
+    r.samples_per_s = 100; /* a step is 1.28 s */
+    r.up_gbps = 0.02, r.down_gbps = 0.02;
+    link = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_LINK);
+    assert_non_null(strstr(link->sentence, "at 0.008 of 0.020 GB/s"));
 }
 
 static void host_memory_is_told_with_its_rate(void **state)
