@@ -56,7 +56,7 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         guise_test(guise_${card}_parts test_parts ${card} "${manners}" "MOTLEY_TEST_DEVICES=0")
         guise_test(guise_${card}_cards test_cards "${card},${card}" "${manners}"
             "MOTLEY_TEST_PAIR=0,1")
-        foreach(thing accumulate choice fit left_out loop mirrored numbers
+        foreach(thing accumulate central choice fit left_out limits loop mirrored numbers
                 repeat)
             guise_test(guise_${card}_${thing} test_${thing} ${card} "${manners}")
         endforeach()
