@@ -19,17 +19,24 @@ struct row {
     const char *devices, *net, *shares;
     size_t batch;
     int nap_ms; /* of the source, a batch */
+    enum mot_strategy strategy;
 };
 
 static const struct row rows[] = {
-    {"input", MOT_LIMIT_INPUT, "0", "dense 256 relu, dense 10", "even", 128, 3},
-    {"batch", MOT_LIMIT_BATCH, "0", "dense 64 relu, dense 10", "even", 8, 0},
-    {"batch-2", MOT_LIMIT_BATCH, "0/2", "dense 64 relu, dense 10", "even", 32, 0},
-    {"many", MOT_LIMIT_MANY, "0/2", "dense 512 relu, dense 512 relu, dense 10", "even", 8, 0},
-    {"waiting", MOT_LIMIT_WAITING, "0/2", "dense 64 relu, dense 10", "even", 16, 0},
-    {"host", MOT_LIMIT_HOST, "0/2", "dense 2048 relu, dense 2048 relu, dense 10", "even", 2, 0},
-    {"device", MOT_LIMIT_DEVICE, "0,1", "dense 512 relu, dense 512 relu, dense 10", "even", 512, 0},
-    {"link", MOT_LIMIT_LINK, "0,1", "dense 512 relu, dense 256 relu, dense 10", "even", 64, 0},
+    {"input", MOT_LIMIT_INPUT, "0", "dense 256 relu, dense 10", "even", 128, 3, MOT_STRATEGY_AUTO},
+    {"batch", MOT_LIMIT_BATCH, "0", "dense 64 relu, dense 10", "even", 8, 0, MOT_STRATEGY_AUTO},
+    {"batch-2", MOT_LIMIT_BATCH, "0/2", "dense 64 relu, dense 10", "even", 32, 0,
+     MOT_STRATEGY_AUTO},
+    {"many", MOT_LIMIT_MANY, "0/2", "dense 512 relu, dense 512 relu, dense 10", "even", 8, 0,
+     MOT_STRATEGY_AUTO},
+    {"waiting", MOT_LIMIT_WAITING, "0/2", "dense 64 relu, dense 10", "even", 16, 0,
+     MOT_STRATEGY_AUTO},
+    {"host", MOT_LIMIT_HOST, "0/2", "dense 1024 relu, dense 256 relu, dense 10", "even", 8, 0,
+     MOT_STRATEGY_CENTRAL},
+    {"device", MOT_LIMIT_DEVICE, "0,1", "dense 256 relu, dense 256 relu, dense 10", "even", 256, 0,
+     MOT_STRATEGY_AUTO},
+    {"link", MOT_LIMIT_LINK, "0,1", "dense 512 relu, dense 256 relu, dense 10", "even", 64, 0,
+     MOT_STRATEGY_AUTO},
 };
 
 struct run { /* what a cure may change */
@@ -147,6 +154,7 @@ static void measure(const struct row *row, const struct run *run, double seconds
     check(mot_model_open(&net));
     check(mot_model_input(net, MOT_SHAPE(WIDTH)));
     check(mot_model_text(net, row->net));
+    config.strategy = row->strategy;
     config.shares = run->shares;
     config.accumulate = run->accumulate;
     check(mot_trainer_open(fleet, net, &config, &trainer));
