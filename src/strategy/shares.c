@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 static mot_status parse_weights(const char *text, size_t lanes, double *weight)
@@ -36,6 +37,8 @@ static mot_status parse_weights(const char *text, size_t lanes, double *weight)
                          lanes == 1 ? "" : "s");
     if (!(sum > 0))
         return mot__fail(MOT_BAD_ARG, "shares \"%s\": they sum to 0", text);
+    if (!isfinite(sum * (double)SIZE_MAX)) /* rows times a weight must be a number */
+        return mot__fail(MOT_BAD_ARG, "shares \"%s\": they are too large", text);
     return MOT_OK;
 bad:
     return mot__fail(MOT_BAD_ARG,
