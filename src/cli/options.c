@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include "cli/commands.h"
+#include "cli/together.h"
 
 #include <errno.h>
 #include <math.h>
@@ -133,6 +134,8 @@ const struct option option_table[] = {
     {"offline", NULL, NULL, RUNS | MEASURES, OPTION_FLAG, AT(offline), "never use the network"},
     {"help", NULL, NULL, EVERY, OPTION_FLAG, AT(help), "this text"},
     {NULL, NULL, NULL, 0, OPTION_FLAG, 0, NULL}};
+
+_Static_assert(sizeof option_table / sizeof *option_table <= 64, "a bit each in struct options");
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -351,6 +354,16 @@ static int unknown_option(const char *argument, size_t length, const struct comm
     return fail(EXIT_USAGE, "unknown option --%s; motley help %s lists them", name, command->name);
 }
 
+bool option_given(const struct options *options, const char *name)
+{
+    size_t i;
+
+    for (i = 0; option_table[i].name; i++)
+        if ((options->given >> i & 1) && strcmp(option_table[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* ---- the parser ------------------------------------------------------------------------------ */
 
 static void set_fallbacks(const struct command *command, struct options *out)
@@ -380,6 +393,7 @@ static int parse_option(int argc, char **argv, int *at, const struct command *co
             return fail(EXIT_USAGE, "--%s needs a value: %s", option->name, option->argument);
         value = argv[++*at];
     }
+    out->given |= (uint64_t)1 << (option - option_table);
     return set_value(option, value, out);
 }
 
@@ -408,5 +422,5 @@ int options_parse(int argc, char **argv, struct options *out, const struct comma
             code = fail(EXIT_USAGE, "%s takes no argument \"%s\"; options begin with --",
                         (*command)->name, argv[at]);
     }
-    return code;
+    return code || out->help ? code : together_check(out);
 }

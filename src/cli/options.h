@@ -16,6 +16,7 @@ struct options { /* what the command line said; texts are argv's or the table's 
     bool plan, tune_batch, tune_choices, show, forget;
     bool json, quiet, offline, all, help, why;
     const char *topic; /* the argument: a command to explain, what to measure */
+    uint64_t given;    /* bit i: row i of the option table was on the command line */
 };
 
 enum option_kind {
@@ -49,6 +50,8 @@ extern const struct option option_table[];
 
 /* Read argv; 0, or the exit code after the sentence was printed. */
 int options_parse(int argc, char **argv, struct options *out, const struct command **command);
+/* Was one of that name on the command line? */
+bool option_given(const struct options *options, const char *name);
 int command_lookup(const char *name, const struct command **out); /* 0, or as above */
 
 void help_print(FILE *out, const struct command *command); /* NULL: of all commands */

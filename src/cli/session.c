@@ -2,6 +2,7 @@
 #include "cli/session.h"
 
 #include "cli/interrupt.h"
+#include "cli/together.h"
 #include "cli/tune.h"
 
 #include <string.h>
@@ -109,6 +110,8 @@ int session_open(const struct options *options, bool train, struct session *out)
         return fail_library(status);
     if (!options->quiet && !options->json)
         say_notes(stderr, mot_fleet_notes(out->fleet));
+    if (!options->quiet)
+        together_note(options, out->fleet);
     code = dataset_open(&wish, &out->data);
     if (code)
         return code;

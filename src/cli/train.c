@@ -270,8 +270,6 @@ int command_train(const struct options *options)
 
     if (code)
         return code;
-    if (options->plan && options->why)
-        return fail(EXIT_USAGE, "--plan trains nothing, so --why has nothing to explain");
     interrupt_watch();
     run.json.out = stdout;
     screen_open(&run.screen, stdout, options->quiet);

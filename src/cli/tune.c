@@ -155,8 +155,6 @@ int command_tune(const struct options *options)
     mot_status status;
     int code;
 
-    if (options->show && options->forget)
-        return fail(EXIT_USAGE, "--show and --forget exclude each other");
     status = mot_fleet_open(&config, fleet);
     interrupt_watch();
     code = status == MOT_OK ? 0 : fail_library(status);

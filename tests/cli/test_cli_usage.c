@@ -67,7 +67,6 @@ static void values_that_make_no_sense_are_refused(void **state)
         {"eval --batch auto", 2, "--batch \"auto\": a whole number from 1 up"},
         {"tune --batch=8", 2, "--batch takes no value"},
         {"tune --epochs 3", 2, "tune has no option --epochs"},
-        {"train --plan --why", 2, "--plan trains nothing, so --why has nothing to explain"},
         {"train --accumulate 0", 2, "--accumulate \"0\": a whole number from 1 up"},
         {"eval --accumulate 2", 2, "eval has no option --accumulate"},
         {"train --verify -1", 2, "--verify \"-1\": a whole number from 0 up"},
@@ -93,6 +92,70 @@ static void values_that_make_no_sense_are_refused(void **state)
     (void)state;
     place_open(&place);
     EXPECT_ALL(&place, "", bad);
+    place_close(&place);
+}
+
+static void options_that_exclude_each_other_are_told(void **state)
+{
+    static const struct bad bad[] = {
+        {"train --plan --why", 2,
+         "motley: --plan and --why exclude each other: a plan trains nothing that could be"},
+        {"train --why --quiet", 2, "--quiet and --why exclude each other: only the result"},
+        {"train --verify 0 --on-differ stop", 2, "--verify and --on-differ exclude each other"},
+        {"train --strategy single --shares even", 2, "--strategy and --shares exclude each other"},
+        {"eval --strategy single --shares 3,1", 2, "--strategy and --shares exclude each other"},
+        {"train --strategy single --verify 5", 2, "--strategy and --verify exclude each other"},
+        {"train --on-differ stop --strategy single", 2, "--strategy and --on-differ exclude"},
+        {"tune --show --forget", 2, "--show and --forget exclude each other"},
+        {"tune --show --batch", 2, "--show and --batch exclude each other: nothing is measured"},
+        {"tune --choices --show", 2, "--show and --choices exclude each other"},
+        {"tune --show --seconds 2", 2, "--show and --seconds exclude each other"},
+        {"tune --forget --rows 64", 2, "--forget and --rows exclude each other"},
+        {"tune --forget --all", 2, "--forget and --all exclude each other"},
+        {"tune --batch --rows 64", 2, "--batch and --rows exclude each other: rows are those of"},
+        {"tune --batch --all", 2, "--batch and --all exclude each other"},
+    };
+    struct place place;
+
+    (void)state;
+    place_open(&place);
+    EXPECT_ALL(&place, "", bad);
+    place_run(&place, "", "tune --show --forget --help"); /* help comes first */
+    place_expect(&place, 0, "--forget");
+    place_close(&place);
+}
+
+/* The same line may make sense on another machine: it runs, and says what it could not do. */
+static void what_does_nothing_on_these_devices_is_noted(void **state)
+{
+    static const struct {
+        const char *arguments, *note; /* NULL: none */
+    } rows[] = {
+        {"--devices 0,0 --strategy single",
+         "note: --strategy single uses device 0 alone, not the other 1\n"},
+        {"--devices 0 --shares even",
+         "note: --shares even: there is one device, so nothing is split\n"},
+        {"--devices 0 --verify 5", "note: --verify 5: there is one device, so nothing is compared"},
+        {"--devices 0 --on-differ stop", "note: --on-differ: there is one device"},
+        {"--devices 0 --verify 0", NULL},
+        {"--devices 0 --strategy single --shares auto", NULL},
+        {"--devices 0,0 --shares even --verify 5 --on-differ stop", NULL},
+        {"--devices 0 --shares even --quiet", NULL},
+    };
+    struct place place;
+    char line[160];
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(line, sizeof line, "train --data data --net mlp10 --epochs 1 --out '' %s",
+                 rows[i].arguments);
+        place_run(&place, "", line);
+        place_expect(&place, 0, "test accuracy ");
+        if (rows[i].note ? !strstr(place.err, rows[i].note) : strstr(place.err, "note: --") != NULL)
+            fail_msg("%s: stderr is %s", line, place.err);
+    }
     place_close(&place);
 }
 
@@ -228,6 +291,9 @@ static void limits_and_shares_that_do_not_fit_are_told(void **state)
         {"train --data data --devices 0,0 --shares 3", 2, "shares \"3\": 1 for 2 replicas"},
         {"train --data data --shares some", 2, "shares \"some\", character 1: expected"},
         {"train --data data --shares 0", 2, "shares \"0\": they sum to 0"},
+        {"train --data data --devices 0,0 --shares 0,0", 2, "shares \"0,0\": they sum to 0"},
+        {"train --data data --devices 0,0 --shares=-1,2", 2, "shares \"-1,2\", character 1:"},
+        {"train --data data --devices 0,0 --shares 1e308,1e308", 2, "they are too large"},
         {"train --data data --weights missing.safetensors", 1, "missing.safetensors"},
         {"eval --data data", 1, "motley.safetensors"},
         {"predict --data data --weights broken", 1, "broken"},
@@ -287,6 +353,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(misspelt_names_are_advised),
         cmocka_unit_test(values_that_make_no_sense_are_refused),
+        cmocka_unit_test(options_that_exclude_each_other_are_told),
+        cmocka_unit_test(what_does_nothing_on_these_devices_is_noted),
         cmocka_unit_test(an_output_that_cannot_be_written_is_told_first),
         cmocka_unit_test(devices_that_are_not_there_are_told),
         cmocka_unit_test(a_machine_without_opencl_says_where_it_looked),
