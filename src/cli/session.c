@@ -91,6 +91,19 @@ struct mot_trainer_config session_trainer_config(const struct options *options)
     return config;
 }
 
+/* A batch holds no more than there is. */
+static size_t batch_of(const struct options *options, const mot_data *data)
+{
+    const size_t samples = mot_data_count(data);
+
+    if (options->batch <= samples)
+        return options->batch;
+    if (!options->quiet)
+        say_note("--batch %zu: there are %zu samples, so a batch is all of them", options->batch,
+                 samples);
+    return samples;
+}
+
 int session_open(const struct options *options, bool train, struct session *out)
 {
     const struct session empty = {0};
@@ -118,7 +131,7 @@ int session_open(const struct options *options, bool train, struct session *out)
     status = session_open_net(options->net, mot_data_shape(out->data.test), &out->net);
     if (status != MOT_OK)
         return fail_library(status);
-    out->batch = options->batch;
+    out->batch = train ? batch_of(options, out->data.train) : options->batch;
     code = out->batch > 0 ? 0 : tune_batch(options, out);
     if (code)
         return code;

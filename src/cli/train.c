@@ -132,6 +132,9 @@ static void on_start(struct run *run, const struct mot_event *event)
     if (event->batch < event->replicas && !run->options->quiet)
         say_note("batch %zu is smaller than the %zu devices: some get no rows", event->batch,
                  event->replicas);
+    if (event->accumulate > event->steps && !run->options->quiet)
+        say_note("--accumulate %zu: an epoch has %zu step%s, so an update comes at its end",
+                 event->accumulate, event->steps, event->steps == 1 ? "" : "s");
     if (run->options->json)
         json_start(run, event);
     else

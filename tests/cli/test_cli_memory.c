@@ -158,6 +158,36 @@ static void a_batch_smaller_than_the_devices_is_noted(void **state)
     place_close(&place);
 }
 
+/* It trains and is planned as what it comes to. */
+static void more_than_an_epoch_holds_is_noted(void **state)
+{
+    struct place place;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "",
+              "train --data data --net mlp10 --devices 0 --batch 99999999 --epochs 1 --out ''");
+    place_expect(&place, 0, "batch 400\n");
+    assert_null(strstr(place.out, "micro-batch"));
+    if (!strstr(place.err, "note: --batch 99999999: there are 400 samples, so a batch is all"))
+        fail_msg("no note in %s", place.err);
+    place_run(&place, "", "train --data data --net mlp10 --devices 0 --batch 99999999 --plan");
+    place_expect(&place, 0, "device 0: 400 rows at once\n");
+    place_run(&place, "",
+              "train --data data --net mlp10 --devices 0 --batch 100 --accumulate 5 --epochs 1 "
+              "--out ''");
+    place_expect(&place, 0, "test accuracy ");
+    if (!strstr(place.err, "note: --accumulate 5: an epoch has 4 steps, so an update comes at"))
+        fail_msg("no note in %s", place.err);
+    place_run(&place, "",
+              "train --data data --net mlp10 --devices 0 --batch 100 --accumulate 4 "
+              "--epochs 1 --out ''");
+    place_expect(&place, 0, "test accuracy ");
+    assert_null(strstr(place.err, "note: --"));
+    place_close(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +196,7 @@ int main(void)
         cmocka_unit_test(a_run_with_little_memory_learns_the_same),
         cmocka_unit_test(a_batch_is_found_by_measuring),
         cmocka_unit_test(a_batch_smaller_than_the_devices_is_noted),
+        cmocka_unit_test(more_than_an_epoch_holds_is_noted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
