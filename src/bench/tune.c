@@ -35,7 +35,9 @@ mot_status mot__tune_tell(struct mot__tuner *tuner, struct mot_tune_trial trial,
     const double elapsed = mot__clock_s() - tuner->began_s;
 
     tuner->spent += cost;
-    trial.done = tuner->spent < tuner->planned ? tuner->spent / tuner->planned : 1;
+    trial.done = tuner->spent / tuner->planned;
+    if (!(trial.done < 1 - 1e-9)) /* sums of seconds are not exact */
+        trial.done = 1;
     trial.seconds_left = elapsed / trial.done * (1 - trial.done);
     if (tuner->config.on_trial && tuner->config.on_trial(&trial, tuner->config.user) != 0)
         return mot__fail(MOT_STOPPED, "stopped while tuning %s", trial.what);
@@ -78,9 +80,10 @@ static mot_status job_anew(mot__lane *lane, void *user, void *payload)
 mot_status mot_tune(mot_fleet *fleet, const mot_model *net, const struct mot_trainer_config *config,
                     mot_data *data, size_t batch, const struct mot_tune_config *tune)
 {
+    const struct mot_trainer_config usual = mot_trainer_config_default();
     struct mot__tuner tuner = {.fleet = fleet,
                                .net = net,
-                               .trainer = config,
+                               .trainer = config ? config : &usual,
                                .data = data,
                                .batch = batch,
                                .config = tune ? *tune : mot_tune_config_default(),
@@ -89,8 +92,13 @@ mot_status mot_tune(mot_fleet *fleet, const mot_model *net, const struct mot_tra
     mot_status status = MOT_OK;
     size_t lane;
 
+    if (!fleet || !net || !data)
+        return mot__fail(MOT_BAD_ARG, "mot_tune: fleet, network or data is NULL");
     if (batch == 0)
         return mot__fail(MOT_BAD_ARG, "mot_tune: batches of 0 rows");
+    if (batch > mot_data_count(data)) /* nor could any candidate be tried on so many */
+        return mot__fail(MOT_BAD_ARG, "mot_tune: batches of %zu rows, but there are %zu samples",
+                         batch, mot_data_count(data));
     if (!(tuner.config.seconds > 0))
         tuner.config.seconds = SECONDS;
     MOT_TRY(mot__tune_products_open(&tuner, &products));

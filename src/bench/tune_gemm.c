@@ -41,6 +41,12 @@ static double cost_of(const struct mot__tuner *tuner)
     return MOT__TUNE_PRODUCT * tuner->config.seconds;
 }
 
+/* Every product by every candidate, on one device. */
+static double cost_of_all(const mot__tune_products *products)
+{
+    return (double)(products->products * mot_bench_gemm_kinds()) * cost_of(products->tuner);
+}
+
 /* ---- what there is to measure ---- */
 
 static struct mot__gemm gemm_of(const struct mot_bench_gemm *shape)
@@ -102,8 +108,7 @@ mot_status mot__tune_products_open(struct mot__tuner *tuner, mot__tune_products 
     for (lane = 0; lane < lanes; lane++)
         if (mot__tune_first(tuner->fleet, lane))
             products->device[products->devices++].lane = lane;
-    tuner->planned +=
-        (double)(products->devices * products->products * mot_bench_gemm_kinds()) * cost_of(tuner);
+    tuner->planned += (double)products->devices * cost_of_all(products);
     *out = products;
     return MOT_OK;
 }
@@ -218,32 +223,6 @@ done:
     return status;
 }
 
-mot_status mot__tune_products_run(mot__tune_products *products)
-{
-    mot_fleet *fleet = products->tuner->fleet;
-    mot_status status = MOT_OK;
-    enum mot__gemm_kind kind;
-    size_t d, p;
-
-    for (d = 0; d < products->devices; d++) {
-        struct kind_of_device *device = &products->device[d];
-        struct deciding deciding = {products, device};
-
-        MOT_TRY(mot__fleet_call(fleet, device->lane, job_usual, &deciding));
-        for (p = 0; p < products->products && !device->wished; p++) {
-            for (kind = MOT__GEMM_AUTO + 1; kind < MOT__GEMM_KINDS; kind++)
-                MOT_TRY(measure(products, device, p, kind));
-            device->before[p] = device->rate[p][device->usual[p]];
-        }
-        if (!device->wished)
-            MOT_TRY(mot__fleet_call(fleet, device->lane, job_decide, &deciding));
-    }
-done:
-    return status;
-}
-
-/* ---- CLBlast with parameters of ours ---- */
-
 static double best_rate(const double *rate)
 {
     enum mot__gemm_kind kind;
@@ -265,6 +244,46 @@ static bool worth_trying(const mot__tune_products *products, const struct kind_o
             return !device->wished;
     return false;
 }
+
+static size_t sets_to_try(const struct kind_of_device *device)
+{
+    return mot__gemm_sets() - (device->usual_set > 0);
+}
+
+static double cost_of_set(const mot__tune_products *products)
+{
+    return (double)products->products * cost_of(products->tuner);
+}
+
+mot_status mot__tune_products_run(mot__tune_products *products)
+{
+    mot_fleet *fleet = products->tuner->fleet;
+    mot_status status = MOT_OK;
+    enum mot__gemm_kind kind;
+    size_t d, p;
+
+    for (d = 0; d < products->devices; d++) {
+        struct kind_of_device *device = &products->device[d];
+        struct deciding deciding = {products, device};
+
+        MOT_TRY(mot__fleet_call(fleet, device->lane, job_usual, &deciding));
+        for (p = 0; p < products->products && !device->wished; p++) {
+            for (kind = MOT__GEMM_AUTO + 1; kind < MOT__GEMM_KINDS; kind++)
+                MOT_TRY(measure(products, device, p, kind));
+            device->before[p] = device->rate[p][device->usual[p]];
+        }
+        if (device->wished)
+            products->tuner->planned -= cost_of_all(products);
+        else
+            MOT_TRY(mot__fleet_call(fleet, device->lane, job_decide, &deciding));
+        if (worth_trying(products, device))
+            products->tuner->planned += (double)sets_to_try(device) * cost_of_set(products);
+    }
+done:
+    return status;
+}
+
+/* ---- CLBlast with parameters of ours ---- */
 
 /* Seconds of all products, each by its fastest candidate. */
 static double seconds_of(const mot__tune_products *products, const struct kind_of_device *device)
@@ -323,6 +342,7 @@ static mot_status try_set(mot__tune_products *products, size_t set, struct kind_
     trial->set = set;
     status = mot__fleet_call(fleet, trial->lane, job_use_set, &set);
     if (mot__tune_out(status)) {
+        products->tuner->spent += cost_of_set(products);
         status = MOT_OK;
         goto done;
     }
@@ -358,13 +378,9 @@ static mot_status keep_set(mot__tune_products *products, struct kind_of_device *
 
 mot_status mot__tune_products_sets(mot__tune_products *products)
 {
-    struct mot__tuner *tuner = products->tuner;
     mot_status status = MOT_OK;
     size_t d, set;
 
-    for (d = 0; d < products->devices; d++)
-        if (worth_trying(products, &products->device[d]))
-            tuner->planned += (double)(mot__gemm_sets() * products->products) * cost_of(tuner);
     for (d = 0; d < products->devices; d++) {
         struct kind_of_device *device = &products->device[d];
         const double before = seconds_of(products, device);

@@ -133,6 +133,15 @@ static mot_status try_choice(struct mot__tuner *tuner, struct mot__fleet_choice 
     return status;
 }
 
+static void plan_buckets(struct mot__tuner *tuner)
+{
+    size_t i;
+
+    for (i = 0; i < MOT__COUNT(buckets); i++)
+        if (buckets[i] < tuner->net->table.floats)
+            tuner->planned += tuner->config.seconds;
+}
+
 static mot_status tune_buckets(struct mot__tuner *tuner, struct mot__fleet_choice *best,
                                double *rate)
 {
@@ -141,9 +150,6 @@ static mot_status tune_buckets(struct mot__tuner *tuner, struct mot__fleet_choic
     mot_status status = MOT_OK;
     size_t i;
 
-    for (i = 0; i < MOT__COUNT(buckets); i++)
-        if (buckets[i] < floats)
-            tuner->planned += tuner->config.seconds;
     for (i = 0; i < MOT__COUNT(buckets) && status == MOT_OK; i++) {
         choice.bucket_floats = buckets[i];
         if (buckets[i] < floats)
@@ -160,6 +166,8 @@ static mot_status tune_reduce(struct mot__tuner *tuner, double rate)
     char what[MOT__CHOICE_WHAT];
     mot_status status = MOT_OK;
 
+    if (copies(tuner->fleet))
+        plan_buckets(tuner);
     MOT_TRY(try_choice(tuner, (struct mot__fleet_choice){MOT__ALGORITHM_RING, 0}, &best, &rate));
     if (copies(tuner->fleet))
         MOT_TRY(tune_buckets(tuner, &best, &rate));
