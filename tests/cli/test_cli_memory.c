@@ -164,6 +164,46 @@ static void a_batch_smaller_than_the_devices_is_noted(void **state)
     place_close(&place);
 }
 
+/* One device has little, the other plenty; who has too little is told what would do. */
+static void each_device_has_a_limit_of_its_own(void **state)
+{
+    static const char two[] = "POCL_DEVICES='pthread pthread'";
+    static const long long limit[] = {2 << 20, 64 << 20};
+    struct place place;
+    json_t *object, *device[2];
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, two,
+              "train --data data --net mlp64 --devices 0,1 --shares even --batch 400 "
+              "--memory 0=2M,1=64M --plan --json");
+    if (place.code == 3) { /* not on PoCL */
+        place_close(&place);
+        skip();
+    }
+    place_expect(&place, 0, "\"event\":\"plan\"");
+    object = read_json(&place);
+    for (size_t i = 0; i < 2; i++) {
+        device[i] = json_array_get(json_object_get(object, "devices"), i);
+        assert_int_equal(count_of(device[i], "limit"), limit[i]);
+        assert_true(count_of(json_object_get(device[i], "bytes"), "total") <= limit[i]);
+        assert_int_equal(count_of(device[i], "rows"), 200);
+    }
+    assert_true(count_of(device[0], "micro_batches") > 1);
+    assert_int_equal(count_of(device[1], "micro_batches"), 1);
+    json_decref(object);
+    place_run(&place, two,
+              "train --data data --net mlp64 --devices 0,1 --shares even --batch 400 --epochs 1 "
+              "--out '' --memory 0=2M,1=64M");
+    place_expect(&place, 0, "test accuracy ");
+    place_run(&place, two,
+              "train --data data --net mlp64 --devices 0,1 --strategy mirrored --memory 1=700K");
+    place_expect(&place, 1, "the limit is 716800, and ");
+    place_expect(&place, 1, " would do for a row at a time");
+    place_close(&place);
+}
+
 /* It trains and is planned as what it comes to. */
 static void more_than_an_epoch_holds_is_noted(void **state)
 {
@@ -202,6 +242,7 @@ int main(void)
         cmocka_unit_test(a_run_with_little_memory_learns_the_same),
         cmocka_unit_test(a_batch_is_found_by_measuring),
         cmocka_unit_test(a_batch_smaller_than_the_devices_is_noted),
+        cmocka_unit_test(each_device_has_a_limit_of_its_own),
         cmocka_unit_test(more_than_an_epoch_holds_is_noted),
     };
 
