@@ -3,10 +3,17 @@
  *
  * OpenCL leaves division, square root, contraction and small numbers to the vendor. So this text
  * has + - * in a written order and nothing else: 1/x and sqrt(x) start from an integer and are
- * Newton's. A product that may be small goes through settle(): magnitudes up to 2^-126 become +0,
- * by their bits, whether or not the device keeps what is below (2^-126 itself goes too: a device
- * may flush before it rounds up to it, and the sign of a flushed zero is nobody's). Decisions are
- * made on bits.
+ * Newton's. Decisions are made on bits.
+ *
+ * A device may flush operands and results below 2^-126, and may do so before it rounds up to that.
+ * Two functions make +0 of what is small, by its bits, so that this cannot be seen:
+ *   settle()  below 2^-125: for a product by itself
+ *   sink()    below 2^-95: for a sum, whose terms then need no settling. A term that is flushed
+ *             differs by less than 2^-126, and half a unit of the other is 2^-120 at least where
+ *             the sum is not sunk: it rounds to the same. Terms that are sums or were multiplied by
+ *             more than 2^5 since are sunk first.
+ * What is sunk is far below what moves a parameter: sqrt(v) is lost to epsilon long before, and v
+ * itself is settled, not sunk.
  *
  * V is a vector of WIDTH floats on a device and one float on the host. Grid: CPU class, one item
  * per SPAN vectors; GPU class, one item per vector. n and all offsets but the record's and the
@@ -80,9 +87,15 @@
  * traps still widens the host's loops. */
 #define MAGNITUDE(x) (BITS(x) & 0x7fffffff)
 
+/* Exponents are looked at by some of their bits: one instruction tests them. */
 INLINE V settle(V x)
 {
-    return FLOATS(BITS(x) & MASK(MAGNITUDE(x) > 0x00800000));
+    return FLOATS(BITS(x) & MASK((BITS(x) & 0x7f000000) != 0));
+}
+
+INLINE V sink(V x)
+{
+    return FLOATS(BITS(x) & MASK((BITS(x) & 0x70000000) != 0));
 }
 
 /* For parameters, which are compared between devices: vendors differ in the bits of a NaN. */
@@ -90,19 +103,20 @@ INLINE V keep(V x)
 {
     const VI none = MASK(MAGNITUDE(x) > INFINITE);
 
-    return FLOATS((BITS(settle(x)) & ~none) | (0x7fc00000 & none));
+    return FLOATS((BITS(sink(x)) & ~none) | (0x7fc00000 & none));
 }
 
-/* sqrt(x) as x * (1 / sqrt(x)) for x = 0 or 2^-126 < x < infinity, relative error about 1e-7. Three
- * steps from a seed that is 3.4 % off; x * y first, so that nothing leaves the range: 0 gives 0,
- * though y then is only some finite number. */
+/* sqrt(x) as x * (1 / sqrt(x)) for x = 0 or 2^-125 <= x < infinity, relative error about 1e-7.
+ * Three steps from a seed that is 3.4 % off; h * y first, so that nothing leaves the range: 0 gives
+ * 0, though y then is only some finite number. */
 INLINE V root(V x)
 {
-    V y = FLOATS(0x5f3759df - (MAGNITUDE(x) >> 1));
+    const V h = x * 0.5f;
+    V y = FLOATS(0x5f3759df - (BITS(x) >> 1));
 
-    y = y * (1.5f - 0.5f * (x * y * y));
-    y = y * (1.5f - 0.5f * (x * y * y));
-    y = y * (1.5f - 0.5f * (x * y * y));
+    y = y * (1.5f - h * y * y);
+    y = y * (1.5f - h * y * y);
+    y = y * (1.5f - h * y * y);
     return x * y;
 }
 
@@ -110,7 +124,7 @@ INLINE V root(V x)
  * 1e-7. The seed is 5 % off. */
 INLINE V inverse(V x)
 {
-    V y = FLOATS(0x7ef311c7 - MAGNITUDE(x));
+    V y = FLOATS(0x7ef311c7 - BITS(x));
 
     y = y * (2.0f - x * y);
     y = y * (2.0f - x * y);
@@ -145,10 +159,10 @@ INLINE float inverse_one(float x)
 /* SGD as PyTorch has it: weight decay is added to the gradient. */
 INLINE V sgd(V p, V g, float scale, float lr, float decay)
 {
-    p = settle(p);
-    g = settle(settle(g) * scale);
-    g = settle(g + settle(p * decay));
-    return keep(p - settle(g * lr));
+    p = sink(p);
+    g = sink(settle(g) * scale);
+    g = sink(g + p * decay);
+    return keep(p - g * lr);
 }
 
 /* Momentum as PyTorch has it (Keras has the rate inside the velocity, which differs once the rate
@@ -159,36 +173,37 @@ INLINE V momentum_sgd(V p, V g, V *u, float scale, float lr, float decay, float 
     const VI ahead = (VI)(-nesterov); /* all ones or zero */
     V along;
 
-    p = settle(p);
-    g = settle(settle(g) * scale);
-    g = settle(g + settle(p * decay));
-    *u = settle(settle(*u * momentum) + g);
-    along = settle(g + settle(*u * momentum));
+    p = sink(p);
+    g = sink(settle(g) * scale);
+    g = sink(g + p * decay);
+    *u = sink(*u * momentum + g);
+    along = sink(g + *u * momentum);
     along = FLOATS((BITS(along) & ahead) | (BITS(*u) & ~ahead));
-    return keep(p - settle(along * lr));
+    return keep(p - along * lr);
 }
 
 /* Adam (Kingma, Ba 2015) as PyTorch has it: p -= lr * mhat / (sqrt(vhat) + epsilon), with rate =
  * lr over the first correction and second = 1 over the root of the other. Weight decay: Adam adds
  * it to the gradient; AdamW takes it, times lr, from p beforehand. A v that overflowed moves
  * nothing. What is multiplied by a beta or a gain, which are below or at 1, needs no settling
- * before. */
+ * before; nor does g where no decay is added to it, since it is squared or a term of m. */
 INLINE V adam(V p, V g, V *m, V *v, float scale, float rate, float second, float beta1, float gain1,
               float beta2, float gain2, float epsilon, float decay, int how)
 {
     V over;
 
-    p = settle(p);
-    g = settle(settle(g) * scale);
+    g = settle(g) * scale;
+    if (how != DECAY_NONE)
+        p = sink(p);
     if (how == DECAY_GRADIENT)
-        g = settle(g + settle(p * decay));
+        g = sink(g + p * decay);
     if (how == DECAY_PARAMETER)
-        p = settle(p - settle(p * decay));
-    *m = settle(settle(*m * beta1) + settle(g * gain1));
+        p = sink(p - p * decay);
+    *m = sink(*m * beta1 + g * gain1);
     *v = settle(*v * beta2) + settle(g * g * gain2);
     over = inverse(root(*v) * second + epsilon);
     over = FLOATS(BITS(over) & MASK(MAGNITUDE(*v) < INFINITE));
-    return keep(p - settle(settle(*m * over) * rate));
+    return keep(p - sink(*m * over) * rate);
 }
 
 /* ---- norm and verdict ---- */
@@ -315,11 +330,8 @@ kernel void norm(const uint n, const uint start, const uint first, global const 
         for (k = 0; k < NORM_RUN; ++k) {
             const uint i = row + (at + k * WIDTH + NORM_PARTS - start) % NORM_PARTS;
 
-            if (i < n) {
-                const V x = settle(GET(g, i / WIDTH));
-
-                sum[k] = sum[k] + settle(x * x);
-            }
+            if (i < n)
+                sum[k] = sum[k] + settle(GET(g, i / WIDTH) * GET(g, i / WIDTH));
         }
     for (k = 0; k < NORM_RUN; ++k)
         PUT(partials, k, sum[k]);

@@ -73,11 +73,8 @@ MOT__WIDE static void add_squares(size_t n, const float *restrict g, float *rest
 {
     size_t i;
 
-    for (i = 0; i < n; ++i) {
-        const float x = settle(g[i]);
-
-        part[i] = part[i] + settle(x * x);
-    }
+    for (i = 0; i < n; ++i)
+        part[i] = part[i] + settle(g[i] * g[i]);
 }
 
 void mot__norm_host(const float *g, size_t n, float partials[MOT__NORM_PARTS], size_t start)
