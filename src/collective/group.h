@@ -37,7 +37,8 @@ struct mot__bring {
 struct mot__group_lane {
     _Alignas(MOT__CACHE_LINE) atomic_size_t arrived; /* operations entered */
     atomic_size_t finished;                          /* operations done with others' buffers */
-    atomic_size_t progress;                          /* pieces done inside the ring */
+    atomic_size_t
+        progress; /* pieces done inside the ring; of a fold, blocks of its segment taken */
     struct mot__bring bring[2]; /* by turn; written before arrived. A lane may be one turn ahead */
     struct mot__odd_sum odd[2]; /* by turn; written before finished */
     double waited_s;            /* its own thread's */

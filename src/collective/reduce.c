@@ -250,23 +250,41 @@ static void fold_tail(mot__group *group, size_t rank)
     bring->fold->first(bring->fold->user, sum);
 }
 
+/* The next block of a segment that nobody took: a lane has its own segment's first, and what is
+ * left of the others' when it is through with it, so that all end together. Bits do not depend on
+ * who. */
+static bool claim(mot__group *group, size_t rank, size_t segment, struct span *out)
+{
+    const struct mot__bring *bring = mot__group_bring(group, rank, rank);
+    const struct span whole = segment_of(group, bring->count, segment);
+    const size_t end = mot__size_min(whole.at + whole.count, bring->count - bring->fold->tail);
+    const size_t block = atomic_fetch_add(&group->lane[segment].progress, 1);
+    const size_t at = whole.at + block * BLOCK;
+
+    if (at >= end)
+        return false;
+    *out = (struct span){at, mot__size_min(BLOCK, end - at)};
+    return true;
+}
+
 static mot_status fold_blocks(mot__group *group, size_t rank)
 {
     const struct mot__bring *bring = mot__group_bring(group, rank, rank);
     const struct mot__fold *fold = bring->fold;
-    const struct span own = segment_of(group, bring->count, rank);
-    const size_t end = mot__size_min(own.at + own.count, bring->count - fold->tail);
+    struct span span;
     float sum[BLOCK];
 
     if (fold->tail > 0)
         fold_tail(group, rank);
-    for (size_t at = own.at; at < end; at += BLOCK) {
-        const struct span span = {at, mot__size_min(BLOCK, end - at)};
+    for (size_t i = 0; i < group->lanes; i++) {
+        const size_t segment = (rank + i) % group->lanes;
 
-        sum_of(group, rank, rank, span, sum);
-        if (mot__odd_any(sum, span.count))
-            look(group, rank, operand_fold, sum, span);
-        fold->block(fold->user, at, sum, span.count);
+        while (claim(group, rank, segment, &span)) {
+            sum_of(group, rank, segment, span, sum);
+            if (mot__odd_any(sum, span.count))
+                look(group, rank, operand_fold, sum, span);
+            fold->block(fold->user, span.at, sum, span.count);
+        }
     }
     return MOT_OK;
 }
