@@ -109,6 +109,11 @@ void mot__balance_set(mot__balance *balance, size_t lane, const struct mot__pace
     balance->lane[lane].pace = *pace;
 }
 
+void mot__balance_most(mot__balance *balance, size_t lane, size_t rows)
+{
+    balance->lane[lane].pace.most = rows;
+}
+
 static int by_size(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -179,16 +184,32 @@ static bool refit(mot__balance *balance, double *before_s, double *sync_s)
 
 /* ---- what would be better ---- */
 
+/* Do so many rows fit the devices of these lanes at once? */
+static bool has_room(const mot__balance *balance, const bool *in, size_t rows)
+{
+    size_t i, most;
+
+    for (i = 0; i < balance->config.lanes && rows > 0; i++) {
+        most = in[i] ? balance->lane[i].pace.most : 0;
+        rows -= mot__size_min(rows, most);
+    }
+    return rows == 0;
+}
+
 /* The best shares among some of the lanes. */
 static double split_among(const mot__balance *balance, const bool *in, size_t rows, size_t *share)
 {
     const size_t lanes = balance->config.lanes;
+    const bool room = has_room(balance, in, rows);
     size_t i, k = 0;
     double end;
 
     for (i = 0; i < lanes; i++)
-        if (in[i])
-            balance->pace[k++] = balance->lane[i].pace;
+        if (in[i]) {
+            balance->pace[k] = balance->lane[i].pace;
+            balance->pace[k].most = room ? balance->pace[k].most : SIZE_MAX;
+            k++;
+        }
     end = mot__pace_split(balance->pace, k, rows, balance->dealt);
     for (i = k = 0; i < lanes; i++)
         share[i] = in[i] ? balance->dealt[k++] : 0;
@@ -223,13 +244,24 @@ static void take(mot__balance *balance, const size_t *share)
     balance->seen = 0;
 }
 
+/* Some lane would have more rows than its device has room for, though there is room elsewhere. */
+static bool too_many(const mot__balance *balance, size_t rows, const size_t *share)
+{
+    size_t i;
+
+    for (i = 0; i < balance->config.lanes; i++)
+        if (share[i] > balance->lane[i].pace.most)
+            return has_room(balance, balance->in, rows);
+    return false;
+}
+
 void mot__balance_start(mot__balance *balance, size_t rows, size_t *share)
 {
     const double best_s = split_among(balance, balance->in, rows, share);
     const double even_s = split_evenly(balance, rows, balance->trial);
 
     balance->rows = rows;
-    if (!(best_s > 0) || even_s < WORTH * best_s)
+    if (!(best_s > 0) || (even_s < WORTH * best_s && !too_many(balance, rows, balance->trial)))
         memcpy(share, balance->trial, balance->config.lanes * sizeof *share);
     take(balance, share);
 }

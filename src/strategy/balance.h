@@ -41,6 +41,9 @@ void mot__balance_told(mot__balance *balance, size_t lane, size_t rows, double o
                        double whole_s);
 /* What a trial told of a lane before the first step. */
 void mot__balance_set(mot__balance *balance, size_t lane, const struct mot__pace *pace);
+/* The most rows that a lane's device has room for at once. Where a batch is more than all of them
+ * have, it is as if there were no such limit. */
+void mot__balance_most(mot__balance *balance, size_t lane, size_t rows);
 /* Shares of a batch of so many rows, from what is known so far: even ones unless others are
  * clearly better. share (lanes). */
 void mot__balance_start(mot__balance *balance, size_t rows, size_t *share);

@@ -410,7 +410,7 @@ static mot_status prepare(mot__engine *engine, const struct mot__samples *sample
     engine->prepared_rows[training] = 0; /* a failure leaves neither plan nor feed */
     MOT_TRY(make_plans(engine, payload, rows));
     if (training)
-        MOT_TRY(mot__engine_try_shares(engine, rows, &changed));
+        MOT_TRY(mot__engine_try_shares(engine, samples, rows, &changed));
     if (changed)
         MOT_TRY(make_plans(engine, payload, rows));
     engine->prepared_id[training] = samples->id;

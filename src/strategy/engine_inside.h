@@ -60,7 +60,8 @@ mot_status mot__engine_join(mot__engine *engine, size_t lanes);
 mot_status mot__engine_find_shares(mot__engine *engine);
 /* Automatic shares for batches of so many rows, once plans are there: by a trial the first time.
  * *changed: some replica may take more rows than its plan was made for. */
-mot_status mot__engine_try_shares(mot__engine *engine, size_t rows, bool *changed);
+mot_status mot__engine_try_shares(mot__engine *engine, const struct mot__samples *samples,
+                                  size_t rows, bool *changed);
 /* Before a step: look whether other shares would be better by now. */
 mot_status mot__engine_review_shares(mot__engine *engine, size_t rows);
 

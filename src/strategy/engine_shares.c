@@ -65,7 +65,24 @@ done:
     return status;
 }
 
-mot_status mot__engine_try_shares(mot__engine *engine, size_t rows, bool *changed)
+/* What each device has room for. */
+static mot_status find_most(mot__engine *engine, const struct mot__samples *samples, size_t rows)
+{
+    const struct mot__job_most payload = {samples, rows, engine->before};
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (i = 0; i < engine->common.replicas; i++)
+        engine->before[i] = SIZE_MAX; /* of those left out */
+    MOT_TRY(mot__engine_call_all(engine, mot__job_most, &payload, sizeof payload));
+    for (i = 0; i < engine->common.replicas; i++)
+        mot__balance_most(engine->common.balance, i, engine->before[i]);
+done:
+    return status;
+}
+
+mot_status mot__engine_try_shares(mot__engine *engine, const struct mot__samples *samples,
+                                  size_t rows, bool *changed)
 {
     mot__balance *balance = engine->common.balance;
     mot_status status = MOT_OK;
@@ -76,6 +93,7 @@ mot_status mot__engine_try_shares(mot__engine *engine, size_t rows, bool *change
         return MOT_OK;
     if (!engine->tried)
         MOT_TRY(run_trial(engine));
+    MOT_TRY(find_most(engine, samples, rows));
     mot__engine_split(engine, rows, engine->share);
     for (i = 0; i < engine->common.replicas; i++)
         engine->before[i] = engine->share[i];

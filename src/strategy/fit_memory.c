@@ -42,28 +42,41 @@ static bool fits(const struct mot__fit_wish *wish, const struct mot__fit *fit)
     return mot__fit_bytes(fit) <= wish->room;
 }
 
-/* The fewest equal micro-batches that fit; false: not even one row does. */
-static bool find_cut(const struct mot__fit_wish *wish, size_t segments, struct mot__fit *out)
+/* The most rows at a time; 0: not even one. */
+static size_t find_most(const struct mot__fit_wish *wish, size_t segments)
 {
     size_t low = 1, high = wish->plan.rows, middle;
+    struct mot__fit fit = mot__fit_of(wish, high, segments);
 
-    *out = mot__fit_of(wish, high, segments);
-    if (fits(wish, out))
-        return true;
-    *out = mot__fit_of(wish, low, segments);
-    if (!fits(wish, out))
-        return false;
+    if (fits(wish, &fit))
+        return high;
+    fit = mot__fit_of(wish, low, segments);
+    if (!fits(wish, &fit))
+        return 0;
     while (high - low > 1) { /* low fits, high does not */
         middle = low + (high - low) / 2;
-        *out = mot__fit_of(wish, middle, segments);
-        if (fits(wish, out))
+        fit = mot__fit_of(wish, middle, segments);
+        if (fits(wish, &fit))
             low = middle;
         else
             high = middle;
     }
-    middle = (wish->plan.rows + low - 1) / low;
-    *out = mot__fit_of(wish, (wish->plan.rows + middle - 1) / middle, segments);
-    return true;
+    return low;
+}
+
+size_t mot__fit_most(const struct mot__fit_wish *wish)
+{
+    return find_most(wish, 1);
+}
+
+/* The fewest equal micro-batches that fit; false: not even one row does. */
+static bool find_cut(const struct mot__fit_wish *wish, size_t segments, struct mot__fit *out)
+{
+    const size_t most = find_most(wish, segments), rows = wish->plan.rows;
+    const size_t micros = most ? (rows + most - 1) / most : rows;
+
+    *out = mot__fit_of(wish, (rows + micros - 1) / micros, segments);
+    return most > 0;
 }
 
 static size_t find_segments(const struct mot__fit_wish *wish)

@@ -25,4 +25,7 @@ size_t mot__fit_bytes(const struct mot__fit *fit);
 /* The choice; false: not even one row fits, and *out is what one row takes at least. */
 bool mot__fit_find(const struct mot__fit_wish *wish, struct mot__fit *out);
 
+/* The most rows that run at once with nothing computed again, up to the share; 0: none. */
+size_t mot__fit_most(const struct mot__fit_wish *wish);
+
 #endif

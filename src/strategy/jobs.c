@@ -51,6 +51,16 @@ mot_status mot__job_trial(mot__lane *lane, void *user, void *payload)
     return replica->dirty ? MOT_OK : mot__trial(replica, &pace[replica->rank]);
 }
 
+mot_status mot__job_most(mot__lane *lane, void *user, void *payload)
+{
+    const struct mot__job_most *job = payload;
+    const mot_replica *replica = user;
+
+    (void)lane;
+    job->out[replica->rank] = mot__replica_most(replica, job->samples, job->rows);
+    return MOT_OK;
+}
+
 mot_status mot__job_plan(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_plan *job = payload;

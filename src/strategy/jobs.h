@@ -21,6 +21,11 @@ struct mot__job_prepare {
     size_t rows;
     bool training, resident;
 };
+struct mot__job_most {
+    const struct mot__samples *samples;
+    size_t rows;
+    size_t *out; /* by rank */
+};
 struct mot__job_flat {
     size_t offset, count;
     float *out;
@@ -33,6 +38,7 @@ mot_status mot__job_prepare(mot__lane *lane, void *user,
                             void *payload); /* struct mot__job_prepare */
 mot_status mot__job_trial(mot__lane *lane, void *user,
                           void *payload); /* struct mot__pace *: by rank */
+mot_status mot__job_most(mot__lane *lane, void *user, void *payload);    /* struct mot__job_most */
 mot_status mot__job_plan(mot__lane *lane, void *user, void *payload);    /* struct mot__job_plan */
 mot_status mot__job_steady(mot__lane *lane, void *user, void *payload);  /* double *: by rank */
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload); /* bool training */

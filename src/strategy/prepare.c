@@ -271,6 +271,23 @@ static mot_status plan_test(const mot_replica *replica, const struct mot__job_pl
     return MOT_OK;
 }
 
+/* What is there whatever is trained or tested. */
+static size_t fixed_of(const struct mot_bytes *bytes)
+{
+    return bytes->total - bytes->arena - bytes->staging - bytes->data - bytes->evaluation;
+}
+
+size_t mot__replica_most(const mot_replica *replica, const struct mot__samples *samples,
+                         size_t rows)
+{
+    struct mot__fit_wish wish;
+    struct mot_bytes bytes;
+
+    mot__replica_bytes(replica, &bytes);
+    wish = wish_of(replica, samples, rows, true, limit_of(replica) - fixed_of(&bytes));
+    return mot__fit_most(&wish);
+}
+
 mot_status mot__replica_plan(const mot_replica *replica, const struct mot__job_plan *job,
                              struct mot_plan *out)
 {
@@ -281,7 +298,7 @@ mot_status mot__replica_plan(const mot_replica *replica, const struct mot__job_p
 
     *out = (struct mot_plan){.rows = job->rows, .limit = limit_of(replica)};
     mot__replica_bytes(replica, bytes);
-    fixed = bytes->total - bytes->arena - bytes->staging - bytes->data - bytes->evaluation;
+    fixed = fixed_of(bytes);
     bytes->evaluation = bytes->data = bytes->live = 0;
     room = out->limit - fixed;
     wish = wish_of(replica, job->train, job->rows, true, room);

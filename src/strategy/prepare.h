@@ -13,6 +13,10 @@ void mot__replica_release(mot_replica *replica, bool training); /* plan and feed
 /* Rows of the next micro-batch where so many are left: equal parts that the plan holds. */
 size_t mot__replica_micro(const mot_replica *replica, bool training, size_t rows);
 
+/* Of so many rows of a training batch, the most that run at once on its device. */
+size_t mot__replica_most(const mot_replica *replica, const struct mot__samples *samples,
+                         size_t rows);
+
 struct mot__job_plan {                       /* a training with these data */
     const struct mot__samples *train, *test; /* test: NULL for none */
     size_t rows, test_rows;                  /* of this replica's shards */

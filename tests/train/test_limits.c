@@ -102,6 +102,39 @@ static void recomputed_activations_are_the_same_bits(void **state)
     }
 }
 
+/* Two devices, one with little memory: it gets no more rows than it has room for at once. */
+static void shares_by_speed_keep_to_the_room_there_is(void **state)
+{
+    struct train_set set = train_set_make(256, 20, 5, 1);
+    struct mot_trainer_config config = train_config();
+    mot_inventory *inventory = NULL;
+    size_t devices, share[2];
+
+    (void)state;
+    assert_ok(mot_inventory_open(NULL, &inventory));
+    devices = mot_inventory_count(inventory);
+    mot_inventory_close(inventory);
+    if (devices < 2)
+        skip();
+    for (size_t i = 0; i < 2; i++) {
+        struct train_run run;
+        struct mot_plan plan;
+
+        config.strategy = MOT_STRATEGY_MIRRORED;
+        config.shares = i ? "auto" : "even";
+        run = open_limited("0,1", "0=450K,1=64M", DEEP, &config, train_data(&set, false, 256));
+        train_steps(&run, 2);
+        (void)train_metrics(&run);
+        plan = plan_of(&run, 0);
+        assert_ok(mot_trainer_split(run.trainer, 256, share));
+        assert_int_equal(share[0] + share[1], 256);
+        assert_int_equal(plan.micros > 1 || plan.recompute, i == 0);
+        assert_true(i == 0 || (share[0] > 0 && share[0] < 128));
+        train_close(&run);
+    }
+    train_set_clear(&set);
+}
+
 /* ---- a loop of one's own ---- */
 
 struct visits {
@@ -299,11 +332,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(micro_batches_learn_what_the_whole_batch_would),
         cmocka_unit_test(recomputed_activations_are_the_same_bits),
+        cmocka_unit_test(shares_by_speed_keep_to_the_room_there_is),
         cmocka_unit_test(a_callback_is_called_for_each_micro_batch),
         cmocka_unit_test(evaluation_and_prediction_take_what_is_left),
         cmocka_unit_test(the_plan_agrees_with_the_pool),
         cmocka_unit_test(a_limit_below_the_smallest_plan_is_told_with_what_would_do),
     };
 
+    setenv("POCL_DEVICES", "pthread pthread", 0); /* two devices with a limit each */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
