@@ -88,16 +88,17 @@ done:
     return status;
 }
 
-/* "1G" for each device or "0=512M,1=2G" by index; *out = 0 where nothing is said of this device. */
+/* "1G" for each device, "0=512M,1=2G" by index, or both: a device's own goes before. *out = 0 where
+ * nothing is said of this device. */
 static mot_status read_memory(const char *text, size_t device, size_t devices, size_t *out)
 {
     char word[64], *equals;
     const char *at = text, *end;
-    uint64_t bytes, index = 0;
-    size_t length;
+    size_t length, limit[2] = {0, 0}; /* of all, of this one */
+    uint64_t bytes, index;
 
-    *out = 0;
     while (at && *at) {
+        index = 0;
         end = strchr(at, ',');
         length = end ? (size_t)(end - at) : strlen(at);
         if (length >= sizeof word)
@@ -113,10 +114,14 @@ static mot_status read_memory(const char *text, size_t device, size_t devices, s
             goto bad;
         if (index >= devices)
             return mot__fail(MOT_BAD_ARG, "memory limit \"%s\": there is no device %s", text, word);
+        if ((!equals || index == device) && limit[equals != NULL])
+            return mot__fail(MOT_BAD_ARG, "memory limit \"%s\": two for %s%s", text,
+                             equals ? "device " : "each device", equals ? word : "");
         if (!equals || index == device)
-            *out = (size_t)bytes;
+            limit[equals != NULL] = (size_t)bytes;
         at = end ? end + 1 : NULL;
     }
+    *out = limit[1] ? limit[1] : limit[0];
     return MOT_OK;
 bad:
     return mot__fail(MOT_BAD_ARG,

@@ -271,7 +271,7 @@ static void too_little_memory_is_told_with_what_would_do(void **state)
 
 static void a_memory_text_that_makes_no_sense_is_refused(void **state)
 {
-    static const char *const texts[] = {"many", "0=", "=1G", "1G,0=x"};
+    static const char *const texts[] = {"many", "0=", "=1G", "1G,0=x", "1G,2G", "0=1G,0=2G"};
     struct mot_fleet_config config = mot_fleet_config_default();
     mot_fleet *fleet = NULL;
 
@@ -280,6 +280,25 @@ static void a_memory_text_that_makes_no_sense_is_refused(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         config.memory = texts[i];
         assert_story(mot_fleet_open(&config, &fleet), MOT_BAD_ARG, "memory limit");
+    }
+}
+
+/* In either order. */
+static void a_device_s_own_limit_goes_before_that_of_all(void **state)
+{
+    static const char *const texts[] = {"64M,0=300K", "0=300K,64M"};
+    struct mot_trainer_config config = train_config();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mot_model *huge = train_net("input 12, dense 4000 relu, dense 4");
+        mot_fleet *fleet = small_fleet(texts[i]);
+        mot_trainer *none = NULL;
+
+        assert_story(mot_trainer_open(fleet, huge, &config, &none), MOT_NO_MEMORY,
+                     "the limit is 307200, and ");
+        mot_model_close(huge);
+        mot_fleet_close(fleet);
     }
 }
 
@@ -331,6 +350,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rates_that_are_no_numbers_are_refused),
         cmocka_unit_test(too_little_memory_is_told_with_what_would_do),
         cmocka_unit_test(a_memory_text_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_device_s_own_limit_goes_before_that_of_all),
         cmocka_unit_test(a_device_that_does_not_exist_is_named),
         cmocka_unit_test(no_device_is_told_with_where_it_was_looked_for),
     };
