@@ -368,10 +368,21 @@ static void learn(mot__balance *balance, double now_s)
     balance->changed_s = 0;
 }
 
+/* A lane that gets no rows brings nothing: whatever it costs is worth leaving it out. */
+static double worth_leaving(const mot__balance *balance, const size_t *share)
+{
+    size_t i;
+
+    for (i = 0; i < balance->config.lanes; i++)
+        if (balance->in[i] && share[i] == 0)
+            return 1;
+    return WORTH_LEAVING;
+}
+
 struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share)
 {
     struct mot__reviewed found = {.what = MOT__REVIEW_KEEP};
-    double sync_s, best_s, fewer_s = INFINITY;
+    double sync_s, best_s, fewer_s = INFINITY, worth;
 
     if (!refit(balance, &found.before_s, &sync_s))
         return found;
@@ -379,7 +390,8 @@ struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share)
     best_s = split_among(balance, balance->in, balance->rows, share) + sync_s;
     if (balance->config.may_leave)
         fewer_s = best_without(balance, sync_s, balance->fewer);
-    if (found.before_s > WORTH_LEAVING * fewer_s && best_s > WORTH_LEAVING * fewer_s)
+    worth = worth_leaving(balance, share);
+    if (found.before_s > worth * fewer_s && best_s > worth * fewer_s)
         found.what = MOT__REVIEW_LEAVE;
     else if (found.before_s > balance->worth * best_s)
         found.what = MOT__REVIEW_SHARE;
