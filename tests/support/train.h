@@ -165,6 +165,29 @@ static inline struct mot_metrics train_metrics(struct train_run *run)
     return metrics;
 }
 
+/* What mot_fit would take of one replica's device, without a test and resident data. */
+static inline struct mot_plan train_plan(struct train_run *run, size_t replica)
+{
+    struct mot_plan plan[4];
+    struct mot_fit_config fit = mot_fit_config_default();
+
+    fit.batch = 0; /* what the data says */
+    fit.resident = false;
+    assert_ok(mot_fit_plan(run->trainer, run->data, NULL, &fit, plan));
+    return plan[replica];
+}
+
+static inline size_t train_devices(void) /* that this machine has */
+{
+    mot_inventory *inventory = NULL;
+    size_t count;
+
+    assert_ok(mot_inventory_open(NULL, &inventory));
+    count = mot_inventory_count(inventory);
+    mot_inventory_close(inventory);
+    return count;
+}
+
 /* ---- parameters as one row ---- */
 
 static inline size_t train_numbers(const struct train_run *run)

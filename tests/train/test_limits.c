@@ -29,17 +29,6 @@ static struct train_run open_limited(const char *devices, const char *memory, co
     return run;
 }
 
-static struct mot_plan plan_of(struct train_run *run, size_t replica)
-{
-    struct mot_plan plan[4];
-    struct mot_fit_config fit = mot_fit_config_default();
-
-    fit.batch = 0; /* what the data says */
-    fit.resident = false;
-    assert_ok(mot_fit_plan(run->trainer, run->data, NULL, &fit, plan));
-    return plan[replica];
-}
-
 /* Train with little memory and with plenty; the plan of replica 0 under the limit comes back. */
 static struct mot_plan compare(const char *devices, const char *memory, size_t batch, bool bits)
 {
@@ -49,7 +38,7 @@ static struct mot_plan compare(const char *devices, const char *memory, size_t b
         open_limited(devices, memory, DEEP, &config, train_data(&set, false, batch));
     struct train_run plenty = /* as little as makes no other GEMM be chosen */
         open_limited(devices, "2M", DEEP, &config, train_data(&set, false, batch));
-    struct mot_plan plan = plan_of(&little, 0);
+    struct mot_plan plan = train_plan(&little, 0);
     struct mot_bytes bytes;
     float *a, *b;
 
@@ -107,14 +96,10 @@ static void shares_by_speed_keep_to_the_room_there_is(void **state)
 {
     struct train_set set = train_set_make(256, 20, 5, 1);
     struct mot_trainer_config config = train_config();
-    mot_inventory *inventory = NULL;
-    size_t devices, share[2];
+    size_t share[2];
 
     (void)state;
-    assert_ok(mot_inventory_open(NULL, &inventory));
-    devices = mot_inventory_count(inventory);
-    mot_inventory_close(inventory);
-    if (devices < 2)
+    if (train_devices() < 2)
         skip();
     for (size_t i = 0; i < 2; i++) {
         struct train_run run;
@@ -125,7 +110,7 @@ static void shares_by_speed_keep_to_the_room_there_is(void **state)
         run = open_limited("0,1", "0=450K,1=64M", DEEP, &config, train_data(&set, false, 256));
         train_steps(&run, 2);
         (void)train_metrics(&run);
-        plan = plan_of(&run, 0);
+        plan = train_plan(&run, 0);
         assert_ok(mot_trainer_split(run.trainer, 256, share));
         assert_int_equal(share[0] + share[1], 256);
         assert_int_equal(plan.micros > 1 || plan.recompute, i == 0);
@@ -159,7 +144,7 @@ static void a_callback_is_called_for_each_micro_batch(void **state)
     struct mot_trainer_config config = train_config();
     struct train_run run = open_limited("0", "560K", DEEP, &config, train_data(&set, false, 256));
     struct train_run steps = open_limited("0", "560K", DEEP, &config, train_data(&set, false, 256));
-    const struct mot_plan plan = plan_of(&run, 0);
+    const struct mot_plan plan = train_plan(&run, 0);
     struct visits visits = {0};
     float *a, *b;
 

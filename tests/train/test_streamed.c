@@ -65,17 +65,6 @@ static struct case_of with_plenty(const struct case_of *c)
     return plenty;
 }
 
-static struct mot_plan plan_of(struct train_run *run, size_t replica)
-{
-    struct mot_plan plan[4];
-    struct mot_fit_config fit = mot_fit_config_default();
-
-    fit.batch = 0; /* what the data says */
-    fit.resident = false;
-    assert_ok(mot_fit_plan(run->trainer, run->data, NULL, &fit, plan));
-    return plan[replica];
-}
-
 /* Everything a caller can see of what was learned is the same to the bit. */
 static void same(struct train_run *little, struct train_run *plenty)
 {
@@ -111,7 +100,7 @@ static void compare(const struct case_of *c, size_t streams)
     size_t seen = 0;
 
     for (size_t r = 0; r < mot_trainer_replicas(little.trainer); r++) {
-        const struct mot_plan plan = plan_of(&little, r);
+        const struct mot_plan plan = train_plan(&little, r);
 
         seen += plan.windows > 0;
         assert_int_equal(plan.micros, 1); /* else the order of addition is another */
@@ -176,14 +165,9 @@ static void so_do_several_devices_with_any_split(void **state)
 static void one_of_two_devices_streams(void **state)
 {
     struct case_of c = plain_case("0,1");
-    mot_inventory *inventory = NULL;
-    size_t devices;
 
     (void)state;
-    assert_ok(mot_inventory_open(NULL, &inventory));
-    devices = mot_inventory_count(inventory);
-    mot_inventory_close(inventory);
-    if (devices < 2)
+    if (train_devices() < 2)
         skip();
     for (size_t i = 0; i < 2; i++) {
         c.memory = i ? "0=64M,1=" LITTLE : "0=" LITTLE ",1=64M";
@@ -221,7 +205,7 @@ static void micro_batches_stream_too(void **state)
     more = with_plenty(&c);
     little = open_case(&c, &set);
     plenty = open_case(&more, &set);
-    plan = plan_of(&little, 0);
+    plan = train_plan(&little, 0);
     assert_true(plan.windows > 0 && (plan.micros > 1 || plan.recompute));
     assert_non_null(strstr(plan.why, "weights and gradients of some layers at a time"));
     train_steps(&little, STEPS);
@@ -325,11 +309,11 @@ static void the_strategy_follows_the_room_there_is(void **state)
         (void)train_metrics(&run);
         assert_ok(mot_bench_bytes(run.trainer, 0, &bytes));
         assert_int_equal(bytes.state == 0, rows[r].central);
-        assert_int_equal(plan_of(&run, 0).windows > 0, rows[r].windows > 0);
+        assert_int_equal(train_plan(&run, 0).windows > 0, rows[r].windows > 0);
         for (; mot_trainer_note(run.trainer, &note); notes++)
             assert_int_equal(note.kind, MOT_NOTE_MEMORY);
         assert_int_equal(notes, rows[r].central + (rows[r].windows > 0));
-        assert_true(bytes.peak <= plan_of(&run, 0).limit);
+        assert_true(bytes.peak <= train_plan(&run, 0).limit);
         train_close(&run);
     }
     train_set_clear(&set);
@@ -370,12 +354,12 @@ static void a_step_moves_each_part_as_often_as_it_must(void **state)
 
     (void)state;
     run = open_case(&c, &set);
-    if (plan_of(&run, 0).windows != 1) { /* by copy there are two */
+    if (train_plan(&run, 0).windows != 1) { /* by copy there are two */
         train_close(&run);
         train_set_clear(&set);
         skip();
     }
-    assert_false(plan_of(&run, 0).recompute);
+    assert_false(train_plan(&run, 0).recompute);
     train_steps(&run, 3);
     (void)train_metrics(&run);
     assert_ok(mot_bench_counts(run.fleet, 0, &before));
