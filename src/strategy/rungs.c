@@ -17,7 +17,7 @@ static size_t largest_of(const mot_replica *replica)
     return mot__device_facts(replica->device)->largest_bytes;
 }
 
-/* What is there whatever the batch; verify: what replicas compare. */
+/* What is there whatever the batch, with what replicas compare. */
 static size_t whole_bytes(const mot_replica *replica, bool staged, bool central)
 {
     const struct mot__common *common = replica->common;
