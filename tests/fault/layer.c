@@ -220,7 +220,9 @@ struct command { /* the wait list it is queued with, and what lets it fail */
     cl_int code;
 };
 
-/* False: the call returns command->code. A blocking command that fails says so at once. */
+/* False: the call returns command->code. A blocking command that fails says so at once. All that a
+ * command to fail waits for has ended before it is queued: when its last predecessor ends in the
+ * moment the user event fails, PoCL 3.1 runs the command though it has been freed. */
 static bool command_begin(struct command *command, enum entry entry, cl_command_queue queue,
                           bool blocking, cl_uint count, const cl_event *wait)
 {
@@ -233,6 +235,9 @@ static bool command_begin(struct command *command, enum entry entry, cl_command_
         return true;
     if (mode == FAULT_RETURN || blocking || count > MOST_WAITS)
         return false;
+    below->clFinish(queue);
+    if (count > 0)
+        below->clWaitForEvents(count, wait);
     below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     command->user = below->clCreateUserEvent(context, NULL);
     if (count > 0)
