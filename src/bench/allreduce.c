@@ -15,6 +15,7 @@
  * lane's time counts. A round measures each part once beside one all-reduce, so that all saw the
  * same machine; the median of the rounds is told. */
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/size.h"
 #include "collective/collective.h"
 #include "strategy/fleet.h"
@@ -256,13 +257,6 @@ done:
     return status;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The last lane of each round; the median of the rounds. */
 static double median_of(const struct reduce *reduce, enum part part)
 {
@@ -273,8 +267,7 @@ static double median_of(const struct reduce *reduce, enum part part)
     for (i = 1; i < reduce->lanes; i++)
         for (k = 0; k < rounds; k++)
             last[k] = fmax(last[k], reduce->result[i].part[part][k]);
-    qsort(last, rounds, sizeof *last, by_value);
-    return last[rounds / 2];
+    return mot__median(last, rounds);
 }
 
 static void judge(const struct reduce *reduce, struct mot_bench_reduce *out)

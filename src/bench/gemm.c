@@ -1,6 +1,7 @@
 /* gemm.c - matrix products by each candidate, beside what the arithmetic units can do. */
 #include "device/gemm.h"
 #include "base/clock.h"
+#include "base/median.h"
 #include "model/model.h"
 #include "strategy/fleet.h"
 
@@ -38,14 +39,8 @@ struct product {
 struct rounds {
     double gflops[ROUNDS_MOST]; /* sorted when all are there */
     size_t count;
+    double median;
 };
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Rounds of `work` flop each time until the time is up. */
 static mot_status measure(mot__device *device, mot_status (*run)(mot__device *, void *), void *user,
@@ -71,7 +66,7 @@ static mot_status measure(mot__device *device, mot_status (*run)(mot__device *, 
         rounds->gflops[rounds->count++] = (double)repeat * work / (now - began) * 1e-9;
     } while (rounds->count < ROUNDS_MOST &&
              (now - first < seconds || (rounds->count < ROUNDS_LEAST && now - first < PATIENCE_S)));
-    qsort(rounds->gflops, rounds->count, sizeof *rounds->gflops, by_value);
+    rounds->median = mot__median(rounds->gflops, rounds->count);
 done:
     return status;
 }
@@ -116,7 +111,7 @@ static mot_status job_product(mot__lane *lane, void *user, void *payload)
                                 .alpha = 1};
     MOT_TRY(measure(device, run_product, &o, 2.0 * (double)s->m * (double)s->n * (double)s->k,
                     p->seconds, &rounds));
-    *p->gflops = rounds.gflops[rounds.count / 2];
+    *p->gflops = rounds.median;
 done:
     for (i = 0; i < 3; i++)
         mot__buffer_close(buffer[i]);

@@ -1,6 +1,7 @@
 /* train.c - a training configuration, measured: rate, first step, where the time and the bytes go.
  */
 #include "base/clock.h"
+#include "base/median.h"
 #include "strategy/prepare.h"
 #include "train/trainer.h"
 
@@ -156,13 +157,6 @@ done:
     return status;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static mot_status measure(struct run *run, mot_fleet *fleet, struct mot_breakdown *part)
 {
     const size_t windows = run->config->windows ? run->config->windows : WINDOWS;
@@ -186,8 +180,7 @@ static mot_status measure(struct run *run, mot_fleet *fleet, struct mot_breakdow
     if (part)
         MOT_TRY(mot_bench_breakdown(&run->trainer, part));
     MOT_TRY(mot_bench_counts(fleet, 0, &run->out->count));
-    qsort(rate, windows, sizeof *rate, by_value);
-    run->out->samples_per_s = rate[windows / 2];
+    run->out->samples_per_s = mot__median(rate, windows); /* and sorted */
     run->out->slowest = rate[0];
     run->out->fastest = rate[windows - 1];
 done:
