@@ -1,22 +1,11 @@
-/* odd.c - the exponent test: a magnitude from infinity's on, plus 2^23, reaches the sign bit. */
+/* odd.c - floats that are no finite number. */
 #include "base/odd.h"
 
 #include "base/wide.h"
 
-#include <stdint.h>
-#include <string.h>
-
-static uint32_t test(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return (bits & 0x7fffffffu) + 0x00800000u;
-}
-
 bool mot__odd(float x)
 {
-    return test(x) >> 31;
+    return mot__odd_bits(x) >> 31;
 }
 
 MOT__WIDE bool mot__odd_any(const float *x, size_t n)
@@ -24,7 +13,7 @@ MOT__WIDE bool mot__odd_any(const float *x, size_t n)
     uint32_t all = 0;
 
     for (size_t i = 0; i < n; i++)
-        all |= test(x[i]);
+        all |= mot__odd_bits(x[i]);
     return all >> 31;
 }
 

@@ -16,7 +16,7 @@
 
 #define SEGMENT_STEP 16 /* floats: lanes do not write into one cache line */
 #define BLOCK 2048      /* floats: a sum that stays in L1 with what is made of it */
-#define PIECE 4096      /* floats: two lanes' stay in L1 between adding and giving */
+#define PIECE 1024      /* floats: some lanes' stay in L1 between adding and giving */
 
 struct span {
     size_t at, count;
@@ -40,17 +40,41 @@ static size_t count_of(const mot__group *group, size_t rank)
     return mot__group_bring(group, rank, rank)->count;
 }
 
-MOT__WIDE static void add(float *restrict sum, const float *restrict other, size_t count)
+/* Each tells whether one of its sums is no finite number: such a sum stays one, whatever is added.
+ */
+MOT__WIDE static bool add(float *restrict sum, const float *restrict other, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    uint32_t odd = 0;
+
+    for (size_t i = 0; i < count; i++) {
         sum[i] += other[i];
+        odd |= mot__odd_bits(sum[i]);
+    }
+    return odd >> 31;
+}
+
+MOT__WIDE static bool add_two(float *restrict sum, const float *restrict first,
+                              const float *restrict second, size_t count)
+{
+    uint32_t odd = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sum[i] = first[i] + second[i];
+        odd |= mot__odd_bits(sum[i]);
+    }
+    return odd >> 31;
 }
 
 /* own = earlier + own: the partial sum of the lanes before comes first. */
-static void add_own(float *restrict own, const float *restrict earlier, size_t count)
+MOT__WIDE static bool add_own(float *restrict own, const float *restrict earlier, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    uint32_t odd = 0;
+
+    for (size_t i = 0; i < count; i++) {
         own[i] = earlier[i] + own[i];
+        odd |= mot__odd_bits(own[i]);
+    }
+    return odd >> 31;
 }
 
 static void give_to_all(const mot__group *group, size_t rank, const float *sum, struct span span)
@@ -105,10 +129,11 @@ static mot_status reduce_direct(mot__group *group, size_t rank)
     for (size_t p = 0; p < pieces_of(own); p++) {
         const struct span piece = piece_of(own, p);
         float *sum = data_of(group, rank, 0) + piece.at;
+        bool odd = group->lanes == 1 && mot__odd_any(sum, piece.count);
 
         for (size_t i = 1; i < group->lanes; i++)
-            add(sum, data_of(group, rank, i) + piece.at, piece.count);
-        if (mot__odd_any(sum, piece.count))
+            odd = add(sum, data_of(group, rank, i) + piece.at, piece.count);
+        if (odd)
             look(group, rank, operand_direct, sum, piece);
         give_to_all(group, rank, sum, piece);
     }
@@ -164,8 +189,7 @@ static mot_status reduce_ring(mot__group *group, size_t rank)
 
             if (status != MOT_OK)
                 return status;
-            add_own(own + piece.at, data_of(group, rank, before) + piece.at, piece.count);
-            if (mot__odd_any(own + piece.at, piece.count))
+            if (add_own(own + piece.at, data_of(group, rank, before) + piece.at, piece.count))
                 look_ring(group, rank, step == 1, own + piece.at, piece);
             if (step == n - 1)
                 give_to_all(group, rank, own + piece.at, piece);
@@ -181,23 +205,38 @@ static bool is_ring(const mot__group *group)
     return group->algorithm == MOT__ALGORITHM_RING;
 }
 
+/* sum = ((x[first] + x[first+1]) + ...) + x[first-1], of which one lane may be all. Is one odd? */
+static bool sum_in_order(const mot__group *group, size_t rank, operand_fn operand, size_t first,
+                         struct span span, float *sum)
+{
+    const size_t n = group->lanes;
+    const float *own = operand(group, rank, first) + span.at;
+    bool odd;
+
+    if (n == 1) {
+        memcpy(sum, own, span.count * sizeof *sum);
+        return mot__odd_any(sum, span.count);
+    }
+    odd = add_two(sum, own, operand(group, rank, (first + 1) % n) + span.at, span.count);
+    for (size_t i = 2; i < n; i++)
+        odd = add(sum, operand(group, rank, (first + i) % n) + span.at, span.count);
+    return odd;
+}
+
 /* Every lane forms every sum, from what all have copied; in the order of the algorithm. */
 static mot_status reduce_small(mot__group *group, size_t rank)
 {
     const size_t n = group->lanes, count = count_of(group, rank);
     float *own = data_of(group, rank, rank);
+    bool odd = false;
 
     for (size_t segment = 0; segment < n; segment++) {
         const struct span span = segment_of(group, count, segment);
-        const size_t first = is_ring(group) ? segment : 0;
 
-        memcpy(own + span.at, mot__group_small(group, rank, first) + span.at,
-               span.count * sizeof *own);
-        for (size_t i = 1; i < n; i++)
-            add(own + span.at, mot__group_small(group, rank, (first + i) % n) + span.at,
-                span.count);
+        odd |= sum_in_order(group, rank, mot__group_small, is_ring(group) ? segment : 0, span,
+                            own + span.at);
     }
-    if (mot__odd_any(own, count))
+    if (odd)
         look(group, rank, mot__group_small, own, (struct span){0, count});
     return MOT_OK;
 }
@@ -224,14 +263,10 @@ static const float *operand_fold(const mot__group *group, size_t rank, size_t la
 
 /* sum = what the algorithm makes of these floats, which lie in one segment. All is in host memory,
  * so the ring's sum needs no journey: its order is enough. */
-static void sum_of(const mot__group *group, size_t rank, size_t segment, struct span span,
+static bool sum_of(const mot__group *group, size_t rank, size_t segment, struct span span,
                    float *sum)
 {
-    const size_t n = group->lanes, from = is_ring(group) ? segment : 0;
-
-    memcpy(sum, data_of(group, rank, from) + span.at, span.count * sizeof *sum);
-    for (size_t i = 1; i < n; i++)
-        add(sum, data_of(group, rank, (from + i) % n) + span.at, span.count);
+    return sum_in_order(group, rank, operand_fold, is_ring(group) ? segment : 0, span, sum);
 }
 
 static void fold_tail(mot__group *group, size_t rank)
@@ -280,8 +315,7 @@ static mot_status fold_blocks(mot__group *group, size_t rank)
         const size_t segment = (rank + i) % group->lanes;
 
         while (claim(group, rank, segment, &span)) {
-            sum_of(group, rank, segment, span, sum);
-            if (mot__odd_any(sum, span.count))
+            if (sum_of(group, rank, segment, span, sum))
                 look(group, rank, operand_fold, sum, span);
             fold->block(fold->user, span.at, sum, span.count);
         }
