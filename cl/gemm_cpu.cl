@@ -9,29 +9,36 @@
 #if WIDTH == 16
 typedef float16 reg;
 #define LOAD_REG(p) vload16(0, p)
-#define STORE_REG(v, p) vstore16(v, 0, p)
 /* 16 accumulators of 32 registers: enough to hide the latency, and it divides round batches. */
 #define ROWS 8
 #define ROWS_LAST 4
+#define COPY_ROWS(from, to) vstore8(vload8(0, from), 0, to)
 #elif WIDTH == 8
 typedef float8 reg;
 #define LOAD_REG(p) vload8(0, p)
-#define STORE_REG(v, p) vstore8(v, 0, p)
 #define ROWS 6 /* 12 accumulators of 16 registers */
 #define ROWS_LAST 2
+#define COPY_ROWS(from, to) COPY_6(from, to)
 #elif WIDTH == 4
 typedef float4 reg;
 #define LOAD_REG(p) vload4(0, p)
-#define STORE_REG(v, p) vstore4(v, 0, p)
 #define ROWS 6
 #define ROWS_LAST 2
+#define COPY_ROWS(from, to) COPY_6(from, to)
 #else
 #error "WIDTH must be 4, 8 or 16"
 #endif
+/* A store at any float's address in one instruction: PoCL's vstore16 takes three. */
+typedef reg reg_anywhere __attribute__((aligned(4)));
+#define STORE_REG(v, p) (*(global reg_anywhere *)(p) = (v))
 #define COLS (2 * WIDTH)
 #define A_PITCH (DEPTH + 16) /* never a power of two: rows must not share cache sets */
 
 #define UNROLL _Pragma("unroll")
+/* A loop over what whole registers leave: few turns, which wide code would make slower to run and
+ * to compile (PoCL: 0.8 instead of 1.0 s for this kernel). */
+#define EDGE _Pragma("clang loop vectorize(disable) interleave(disable) unroll(disable)")
+#define COPY_6(from, to) (vstore4(vload4(0, from), 0, to), vstore2(vload2(2, from), 2, to))
 
 /* A strip of rows is packed (rows, A_PITCH) as it lies, or (kc, rows) when A is transposed: plain
  * copies either way, and both take rows * A_PITCH floats at most. row and step: floats from one
@@ -101,6 +108,7 @@ static void copy(const uint count, global const STORED *from, local reg *to)
 
     for (; i + WIDTH <= count; i += WIDTH)
         to[i / WIDTH] = LOAD_REG(from + i);
+    EDGE
     for (; i < count; i++)
         ((local float *)to)[i] = LOAD(from, i);
 }
@@ -113,6 +121,7 @@ static void pack_rows(const uint k, const uint rows, const uint w, const uint kc
         if (r < rows)
             copy(kc, a + r * (size_t)k, (local reg *)(to + r * A_PITCH));
         else
+            EDGE
             for (uint p = 0; p < kc; p++)
                 to[r * A_PITCH + p] = 0.0f;
 }
@@ -122,11 +131,11 @@ static void pack_steps(const uint m, const uint rows, const uint w, const uint k
 {
     if (w == ROWS && rows >= ROWS)
         for (uint p = 0; p < kc; p++)
-#pragma unroll
-            for (uint r = 0; r < ROWS; r++)
-                to[p * ROWS + r] = LOAD(a, p * (size_t)m + r);
+            COPY_ROWS(a + p * (size_t)m, to + p * ROWS);
     else
+        EDGE
         for (uint p = 0; p < kc; p++)
+            EDGE
             for (uint r = 0; r < w; r++)
                 to[p * w + r] = r < rows ? LOAD(a, p * (size_t)m + r) : 0.0f;
 }
@@ -183,7 +192,9 @@ static void pack_columns(const uint k, const uint cols, const uint kc, const uin
 
         for (; p + WIDTH <= kc; p += WIDTH)
             pack_square(from + p, k, rows, regs, to + p * regs + j);
+        EDGE
         for (; p < kc; p++)
+            EDGE
             for (uint i = 0; i < WIDTH; i++)
                 ((local float *)(to + p * regs + j))[i] =
                     i < rows ? LOAD(from, i * (size_t)k + p) : 0.0f;
@@ -195,6 +206,7 @@ static void pack_plain(const uint n, const uint cols, const uint kc, const uint 
 {
     for (uint p = 0; p < kc; p++, to += regs) {
         copy(cols, b + p * (size_t)n, to);
+        EDGE
         for (uint j = cols; j < regs * WIDTH; j++)
             ((local float *)to)[j] = 0.0f;
     }
@@ -205,8 +217,15 @@ struct finish { /* what follows the products */
     uint add, has_bias, act; /* add: to what C holds */
 };
 
+/* A whole tile, with nothing added: what most are. */
+static void put_whole(const float alpha, const uint n, const reg *tile, global STORED *c)
+{
+    UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < 2; j++)
+        STORE_REG(alpha * tile[2 * i + j], c + i * (size_t)n + j * WIDTH);
+}
+
 /* The tile goes to rows x cols of C. */
-static void put_tile(const struct finish how, const uint rows, const uint cols, const uint n,
+static void put_part(const struct finish how, const uint rows, const uint cols, const uint n,
                      const reg *tile, global const STORED *bias, global STORED *c)
 {
     for (uint i = 0; i < rows; i++, c += n) {
@@ -222,6 +241,7 @@ static void put_tile(const struct finish how, const uint rows, const uint cols, 
                 v += LOAD_REG(bias + j);
             STORE_REG(v, c + j);
         }
+        EDGE
         for (; j < cols; j++) {
             float v = how.alpha * row[j];
 
@@ -242,6 +262,7 @@ static void panel(const struct finish how, const uint trans_a, const uint rows, 
                   const uint n, const uint kc, local const float *a, local const reg *b,
                   global const STORED *bias, global STORED *c)
 {
+    const int plain = cols == COLS && !how.add && !how.has_bias && !how.act;
     reg tile[2 * ROWS];
 
     for (uint i = 0, w; i < rows; i += w, a += w * A_PITCH) {
@@ -250,13 +271,97 @@ static void panel(const struct finish how, const uint trans_a, const uint rows, 
             tile_steps(w == ROWS, cols > WIDTH, kc, a, b, tile);
         else
             tile_rows(w == ROWS, cols > WIDTH, kc, a, b, tile);
-        put_tile(how, min(w, rows - i), cols, n, tile, bias, c + i * (size_t)n);
+        if (plain && rows - i >= ROWS)
+            put_whole(how.alpha, n, tile, c + i * (size_t)n);
+        else
+            put_part(how, min(w, rows - i), cols, n, tile, bias, c + i * (size_t)n);
     }
 }
 
-/* strips: (mb rounded up to whole strips, A_PITCH); columns: (DEPTH, COLS). */
-kernel void gemm_cpu(const uint trans_a, const uint trans_b, const uint m, const uint n,
-                     const uint k, const uint mb, const uint nb, const uint kc_most,
+/* ---- dot products: op(A) (m, k) and op(B) as (n, k), both read as they lie ---- */
+
+/* Where A meets few columns, packing it costs more than the products. A sum runs along k, WIDTH
+ * steps at a time, and its lanes are added in the end. */
+#define DOT_ROWS 4
+#if WIDTH == 16
+#define DOT_COLS 5 /* 20 accumulators of 32 registers, and it divides ten classes */
+#else
+#define DOT_COLS 3
+#endif
+
+static float lanes_sum(const reg v)
+{
+#if WIDTH == 16
+    const float8 half_ = v.lo + v.hi;
+    const float4 four = half_.lo + half_.hi;
+#elif WIDTH == 8
+    const float4 four = v.lo + v.hi;
+#else
+    const float4 four = v;
+#endif
+    return (four.s0 + four.s2) + (four.s1 + four.s3);
+}
+
+/* The first count of WIDTH floats, then zeros. */
+static reg load_first(const uint count, global const STORED *p)
+{
+    float part[WIDTH];
+
+    EDGE
+    for (uint i = 0; i < WIDTH; i++)
+        part[i] = i < count ? LOAD(p, i) : 0.0f;
+    return LOAD_REG(part);
+}
+
+/* tile (DOT_ROWS, COLS floats) = the dot products of DOT_ROWS rows of A and DOT_COLS of B; past the
+ * last row of either, that one again. */
+static void dot_tile(const uint rows, const uint cols, const uint k, global const STORED *a,
+                     global const STORED *b, reg *tile)
+{
+    reg sum[DOT_ROWS][DOT_COLS], x, w[DOT_COLS];
+    uint p = 0;
+
+    UNROLL for (uint i = 0; i < DOT_ROWS; i++) UNROLL for (uint j = 0; j < DOT_COLS; j++)
+        sum[i][j] = (reg)(0.0f);
+    for (; p + WIDTH <= k; p += WIDTH) {
+        UNROLL for (uint j = 0; j < DOT_COLS; j++)
+            w[j] = LOAD_REG(b + min(j, cols - 1) * (size_t)k + p);
+        UNROLL for (uint i = 0; i < DOT_ROWS; i++) {
+            x = LOAD_REG(a + min(i, rows - 1) * (size_t)k + p);
+            UNROLL for (uint j = 0; j < DOT_COLS; j++) sum[i][j] += x * w[j];
+        }
+    }
+    if (p < k) {
+        UNROLL for (uint j = 0; j < DOT_COLS; j++)
+            w[j] = load_first(k - p, b + min(j, cols - 1) * (size_t)k + p);
+        UNROLL for (uint i = 0; i < DOT_ROWS; i++) {
+            x = load_first(k - p, a + min(i, rows - 1) * (size_t)k + p);
+            UNROLL for (uint j = 0; j < DOT_COLS; j++) sum[i][j] += x * w[j];
+        }
+    }
+    UNROLL for (uint i = 0; i < DOT_ROWS; i++) UNROLL for (uint j = 0; j < DOT_COLS; j++)
+        ((float *)tile)[i * COLS + j] = lanes_sum(sum[i][j]);
+}
+
+static void dot_block(const struct finish how, const uint rows, const uint cols, const uint n,
+                      const uint k, global const STORED *a, global const STORED *b,
+                      global const STORED *bias, global STORED *c)
+{
+    reg tile[2 * DOT_ROWS];
+
+    for (uint j = 0; j < cols; j += DOT_COLS)
+        for (uint i = 0; i < rows; i += DOT_ROWS) {
+            const uint tall = min(rows - i, (uint)DOT_ROWS), broad = min(cols - j, (uint)DOT_COLS);
+
+            dot_tile(tall, broad, k, a + i * (size_t)k, b + j * (size_t)k, tile);
+            put_part(how, tall, broad, n, tile, bias + j, c + i * (size_t)n + j);
+        }
+}
+
+/* strips: (mb rounded up to whole strips, A_PITCH); columns: (DEPTH, COLS). dots: A is not
+ * transposed, B is, and nothing is packed. */
+kernel void gemm_cpu(const uint trans_a, const uint trans_b, const uint dots, const uint m,
+                     const uint n, const uint k, const uint mb, const uint nb, const uint kc_most,
                      const float alpha, const uint accumulate, const uint act, const float leaky,
                      const uint has_bias, local reg *strips, local reg *columns,
                      global const STORED *a, const uint a_at, global const STORED *b,
@@ -267,6 +372,13 @@ kernel void gemm_cpu(const uint trans_a, const uint trans_b, const uint m, const
     const uint rows = min(mb, m - i0), j_end = min(j0 + nb, n);
     struct finish how = {alpha, leaky, accumulate, 0, 0};
 
+    if (dots) {
+        how.act = act;
+        how.has_bias = has_bias;
+        dot_block(how, rows, j_end - j0, n, k, a + a_at + i0 * (size_t)k, b + b_at + j0 * (size_t)k,
+                  bias + bias_at + j0, c + c_at + i0 * (size_t)n + j0);
+        return;
+    }
     for (uint p0 = 0; p0 < k; p0 += kc_most) {
         const uint kc = min(kc_most, k - p0);
 

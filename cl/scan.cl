@@ -2,18 +2,18 @@
  * with equal bits have in common. Integers alone, and only operations whose order does not matter,
  * so every device gives the same words. */
 #if CLASS_CPU
-#define SPAN 4096 /* floats of one item; a multiple of 16 */
+#define SCAN_SPAN 4096 /* floats of one item; a multiple of 16 */
 #else
-#define SPAN 4
+#define SCAN_SPAN 4
 #endif
-#define INFINITE 0x7f800000u
+#define ODD_FROM 0x7f800000u
 
 /* ---- numbers that are none ---- */
 
 /* found, four words: {now, last, kind, closed}. now becomes 1.0f where any of x (n, a multiple of
  * 16) is odd; unless closed, last grows to first + index + 1 of the last odd one, and kind gets bit
  * 1 for a NaN, bit 0 for an infinity. Nothing is written while all are finite. Grid: one item per
- * SPAN floats. */
+ * SCAN_SPAN floats. */
 static void tell_odd(const uint begin, const uint end, const uint first, global const float *x,
                      volatile global uint *found)
 {
@@ -22,9 +22,9 @@ static void tell_odd(const uint begin, const uint end, const uint first, global 
     for (uint i = begin; i < end; i++) {
         const uint size = as_uint(x[i]) & 0x7fffffffu;
 
-        if (size >= INFINITE) {
+        if (size >= ODD_FROM) {
             last = first + i + 1;
-            kind |= size > INFINITE ? 2u : 1u;
+            kind |= size > ODD_FROM ? 2u : 1u;
         }
     }
     atomic_or(&found[0], 0x3f800000u);
@@ -37,8 +37,8 @@ static void tell_odd(const uint begin, const uint end, const uint first, global 
 kernel void scan_odd(const uint n, const uint first, global const float *x, const uint x_at,
                      volatile global uint *found, const uint found_at)
 {
-    const uint begin = get_global_id(0) * SPAN;
-    const uint end = min(begin + SPAN, n);
+    const uint begin = get_global_id(0) * SCAN_SPAN;
+    const uint end = min(begin + SCAN_SPAN, n);
     uint sign;
 
     if (begin >= n)

@@ -34,7 +34,8 @@
 #define BITS(x) as_int16(x)
 #define FLOATS(b) as_float16(b)
 #define GET(p, i) vload16(i, p)
-#define PUT(p, i, x) vstore16(x, i, p)
+typedef float16 V_anywhere __attribute__((aligned(4))); /* PoCL's vstore16 takes three stores */
+#define PUT(p, i, x) (*(global V_anywhere *)((p) + WIDTH * (i)) = (x))
 #else
 #define WIDTH 4
 #define SPAN 1

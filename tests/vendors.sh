@@ -139,6 +139,7 @@ grep -q '^gpu ' "$work/plan"
 text_of() { # program: its text as the library gives it to a compiler
     case $1 in
     ill*) cat "$root/tests/vendors/$1.cl" ;;
+    step) for file_ in common $("$list" step); do cat "$root/cl/$file_.cl"; done ;;
     *) cat "$root/cl/common.cl" "$root/cl/$1.cl" ;;
     esac
 }

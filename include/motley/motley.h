@@ -101,8 +101,8 @@ struct mot_device_info {
 struct mot_fleet_config {
     size_t size;           /* of this struct */
     const char *devices;   /* the device language; NULL: $MOTLEY_DEVICES, else the default policy */
-    const char *memory;    /* limits, "0=512M,1=2G" or "1G" for each; NULL: nine tenths of each
-                              device's memory */
+    const char *memory;    /* limits, "0=512M,1=2G" (0/2.1, pci:, name: too) or "1G" for each;
+                              NULL: nine tenths of each device's memory */
     const char *cache_dir; /* NULL: $XDG_CACHE_HOME/motley; "": write nothing */
     enum mot_device_class device_class; /* AUTO: by device, or $MOTLEY_CLASS */
     const char *gemm;  /* "auto", "clblast" or "tile"; NULL: $MOTLEY_GEMM, else auto */
@@ -364,6 +364,7 @@ struct mot_bytes {
     uint64_t parameters, gradients, state;
     uint64_t live;       /* the most activations alive at one moment */
     uint64_t arena;      /* allocated for activations */
+    uint64_t packs;      /* operands of large products, packed for a library's kernels */
     uint64_t staging;    /* batches on their way */
     uint64_t data;       /* resident samples */
     uint64_t evaluation; /* activations and batches of the test, beside those of training */

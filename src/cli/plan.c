@@ -15,6 +15,7 @@ static const struct {
     {"gradients", "gradients", offsetof(struct mot_bytes, gradients)},
     {"state", "state", offsetof(struct mot_bytes, state)},
     {"activations", "activations", offsetof(struct mot_bytes, arena)},
+    {"packs", "packs", offsetof(struct mot_bytes, packs)},
     {"staging", "staging", offsetof(struct mot_bytes, staging)},
     {"data", "data", offsetof(struct mot_bytes, data)},
     {"test", "test", offsetof(struct mot_bytes, evaluation)},
@@ -31,7 +32,13 @@ static uint64_t column_of(const struct mot_bytes *bytes, size_t column)
     return value;
 }
 
-static void print_plan(const struct session *session, const struct mot_plan *plan, size_t replicas)
+static bool measured_later(const struct options *options, size_t replicas)
+{
+    return replicas > 1 && strcmp(options->shares, "auto") == 0;
+}
+
+static void print_plan(const struct options *options, const struct session *session,
+                       const struct mot_plan *plan, size_t replicas)
 {
     struct mot_note note;
     char text[32];
@@ -55,6 +62,9 @@ static void print_plan(const struct session *session, const struct mot_plan *pla
     }
     for (i = 0; i < replicas; i++)
         printf("device %s: %s\n", mot_fleet_label(session->fleet, i), plan[i].why);
+    if (measured_later(options, replicas))
+        printf("shares: even here; --shares auto measures them when training begins, and gives no "
+               "device more rows than it has room for\n");
     while (mot_trainer_note(session->trainer, &note)) /* where the variables live, and why */
         printf("%s\n", note.text);
 }
@@ -69,6 +79,7 @@ static void put_plan(const struct options *options, const struct session *sessio
     put_text(&json, "event", "plan");
     put_text(&json, "net", options->net);
     put_count(&json, "batch", session->batch);
+    put_bool(&json, "shares_measured_later", measured_later(options, replicas));
     put_array(&json, "devices");
     for (i = 0; i < replicas; i++) {
         put_object(&json, NULL);
@@ -112,7 +123,7 @@ int plan_tell(const struct options *options, const struct session *session)
     if (status == MOT_OK && options->json)
         put_plan(options, session, plan, replicas);
     else if (status == MOT_OK)
-        print_plan(session, plan, replicas);
+        print_plan(options, session, plan, replicas);
     free(plan);
     return status == MOT_OK ? EXIT_FINE : fail_library(status);
 }

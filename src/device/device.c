@@ -130,6 +130,7 @@ mot_status mot__device_open(const mot_inventory *inventory, const struct mot__pi
     device->beat = options->beat;
     device->beat_user = options->beat_user;
     device->gemm_wish = options->gemm;
+    device->packs_most = SIZE_MAX;
     device->keeps_binaries = mot__quirk_has(&device->facts.info, MOT__QUIRK_KEEPS_BINARIES, NULL);
     snprintf(device->cache_dir, sizeof device->cache_dir, "%s",
              options->cache_dir ? options->cache_dir : "");

@@ -100,6 +100,18 @@ void mot__device_phases(mot__device *device, struct mot__phases *out)
     device->clock_end = 0;
 }
 
+/* They began when they were queued, or when what was queued before them ended. */
+static cl_ulong began_together(const mot__device *device, cl_event event, cl_ulong last)
+{
+    cl_ulong queued = 0;
+
+    if (clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued, NULL))
+        return last;
+    if (queued < device->clock_end)
+        queued = device->clock_end;
+    return queued < last ? queued : last;
+}
+
 static mot_status add_time(mot__device *device, const struct mot__command *command)
 {
     const char *what = command->what;
@@ -111,6 +123,8 @@ static mot_status add_time(mot__device *device, const struct mot__command *comma
     if (clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL) ||
         clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL))
         return MOT_OK; /* a command that has no times is no error */
+    if (command->several)
+        begin = began_together(device, event, begin);
     add_phase(device, command->phase, begin, end);
     for (i = 0; i < device->time_count; i++)
         if (strcmp(device->times[i].name, what) == 0)
@@ -164,11 +178,16 @@ mot_status mot__command_note(mot__device *device, cl_event event, const char *wh
     if (device->queued - device->settled == MOT__PENDING)
         status = settle_one(device);
     device->pending[device->queued % MOT__PENDING] =
-        (struct mot__command){event, what, device->phase};
+        (struct mot__command){event, what, device->phase, false};
     device->queued++;
     if (compute)
         device->last = event;
     return status;
+}
+
+void mot__command_several(mot__device *device)
+{
+    device->pending[(device->queued - 1) % MOT__PENDING].several = true;
 }
 
 void mot__gate_add(mot__device *device, cl_event event)

@@ -48,6 +48,7 @@ enum mot__gemm_kind mot__gemm_chosen(const mot__device *device, bool trans_a, bo
 void mot__gemm_clear(mot__device *device)
 {
     mot__gemm_anew(device);
+    mot__gemm_packs_drop(device);
     free(device->gemm);
     device->gemm = NULL;
 }
@@ -143,15 +144,24 @@ mot_status mot__gemm_trusted(mot__device *device, enum mot__gemm_kind kind, bool
     return status == MOT_NO_MEMORY ? MOT_OK : status; /* what cannot be tested is not trusted */
 }
 
+static const enum mot__gemm_kind *order_of(const mot__device *device)
+{
+    return device->facts.device_class == MOT_CLASS_CPU ? cpu_order : gpu_order;
+}
+
+static enum mot__gemm_kind first_of(const mot__device *device, const struct mot__gemm_state *state)
+{
+    const enum mot__gemm_kind *order = order_of(device);
+
+    return device->gemm_wish == MOT__GEMM_TILE   ? order[0]
+           : device->gemm_wish == MOT__GEMM_AUTO ? shipped(device, state, order)
+                                                 : device->gemm_wish;
+}
+
 /* The first wish for a device, then the row of its class without it. */
 static mot_status choose(mot__device *device, struct mot__gemm_state *state, size_t way)
 {
-    const enum mot__gemm_kind *order =
-        device->facts.device_class == MOT_CLASS_CPU ? cpu_order : gpu_order;
-    const enum mot__gemm_kind first = device->gemm_wish == MOT__GEMM_TILE ? order[0]
-                                      : device->gemm_wish == MOT__GEMM_AUTO
-                                          ? shipped(device, state, order)
-                                          : device->gemm_wish;
+    const enum mot__gemm_kind *order = order_of(device), first = first_of(device, state);
     mot_status status = check_kind(state, first);
     enum mot__gemm_kind kind;
     char why[WHY_BYTES] = "";
@@ -224,6 +234,34 @@ mot_status mot__gemm_choose(mot__device *device, bool trans_a, bool trans_b,
     return status;
 }
 
+/* By one that needs no memory but the operands'. */
+static mot_status by_spare(mot__device *device, const struct mot__gemm *gemm)
+{
+    struct mot__gemm_state *state = device->gemm;
+    const size_t way = way_of(gemm->trans_a, gemm->trans_b);
+    const enum mot__gemm_kind *order = order_of(device);
+    mot_status status = MOT_OK;
+    char why[WHY_BYTES];
+    bool good = false;
+    size_t i;
+
+    for (i = 0; i < ORDER && state->spare[way] == MOT__GEMM_AUTO; i++) {
+        if (order[i] == MOT__GEMM_CLBLAST || !state->run[order[i]])
+            continue;
+        status = verdict(device, order[i], way, &good, why);
+        if (status != MOT_OK)
+            return status;
+        if (good)
+            state->spare[way] = order[i];
+    }
+    if (state->spare[way] == MOT__GEMM_AUTO)
+        return mot__fail(MOT_NO_MEMORY,
+                         "%s: CLBlast has no memory for a product, and no other "
+                         "GEMM computes rightly here",
+                         device->facts.info.name);
+    return mot__gemm_by(device, state->spare[way], gemm);
+}
+
 mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm)
 {
     enum mot__gemm_kind kind = MOT__GEMM_AUTO;
@@ -231,5 +269,25 @@ mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm)
 
     if (status == MOT_OK && kind == MOT__GEMM_AUTO)
         status = mot__gemm_choose(device, gemm->trans_a, gemm->trans_b, &kind);
-    return status == MOT_OK ? mot__gemm_by(device, kind, gemm) : status;
+    if (status == MOT_OK)
+        status = mot__gemm_by(device, kind, gemm);
+    return status == MOT_NO_MEMORY && kind == MOT__GEMM_CLBLAST ? by_spare(device, gemm) : status;
+}
+
+mot_status mot__gemm_packs(mot__device *device, const struct mot__gemm *gemm, size_t *bytes)
+{
+    struct mot__gemm_state *state = NULL;
+    enum mot__gemm_kind kind = MOT__GEMM_AUTO;
+    mot_status status = mot__gemm_state(device, &state);
+
+    *bytes = 0;
+    if (status == MOT_OK)
+        status = mot__gemm_remembered(device, gemm, &kind);
+    if (status != MOT_OK || gemm->m == 0 || gemm->n == 0 || gemm->k == 0)
+        return status;
+    if (kind == MOT__GEMM_AUTO)
+        kind = first_of(device, state);
+    return kind == MOT__GEMM_CLBLAST && state->run[kind]
+               ? mot__gemm_clblast_packs(device, gemm, bytes)
+               : MOT_OK;
 }

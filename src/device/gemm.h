@@ -20,6 +20,16 @@ struct mot__gemm {
  * dropped for it where it computes wrongly. Any size from 0 works. */
 mot_status mot__gemm(mot__device *device, const struct mot__gemm *gemm);
 
+/* What a product may want besides its operands, by the candidate that will likely compute it; 0 for
+ * ours. Does not wait. */
+mot_status mot__gemm_packs(mot__device *device, const struct mot__gemm *gemm, size_t *bytes);
+/* No more than so many bytes in all from now on; without a word, whatever the pool gives. */
+void mot__gemm_packs_allow(mot__device *device, size_t bytes);
+size_t mot__gemm_packs_held(const mot__device *device);
+/* Somebody will call mot__gemm until _leave; the last one's leaving gives the packs back. */
+void mot__gemm_packs_enter(mot__device *device);
+void mot__gemm_packs_leave(mot__device *device);
+
 /* For tests and measurements: by this candidate, without asking whether it is good. */
 mot_status mot__gemm_by(mot__device *device, enum mot__gemm_kind kind,
                         const struct mot__gemm *gemm);

@@ -152,15 +152,53 @@ static mot_status pass_gates(mot__device *device)
     return MOT_OK;
 }
 
-static mot_status call(mot__device *device, const struct mot__gemm *g, const struct mot__mem mem[3])
+static CLBlastTranspose way(bool transposed)
+{
+    return transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
+}
+
+/* Left to itself CLBlast allocates what it packs operands into in every call, past any limit of
+ * ours, and ends the process where that fails. Reckoned as if all three had to be packed: whether
+ * one really has to goes by its offset and by the rows of the batch. */
+mot_status mot__gemm_clblast_packs(mot__device *device, const struct mot__gemm *g, size_t *bytes)
+{
+    mot_status status = mot__gemm_begin_set(device);
+    CLBlastStatusCode code;
+    bool first;
+
+    if (status != MOT_OK)
+        return status;
+    first = !device->gemm->warm;
+    if (first)
+        pthread_mutex_lock(&first_call);
+    code = CLBlastSGemmTempBufferSize(CLBlastLayoutRowMajor, way(g->trans_a), way(g->trans_b), g->m,
+                                      g->n, g->k, 1, g->trans_a ? g->m : g->k, 1,
+                                      g->trans_b ? g->k : g->n, 1, g->n, &device->compute, bytes);
+    if (first)
+        pthread_mutex_unlock(&first_call);
+    return code == CLBlastSuccess ? MOT_OK
+                                  : mot__fail(MOT_DEVICE_FAILED, "%s: CLBlast's packs: error %d",
+                                              device->facts.info.name, (int)code);
+}
+
+static mot_status take_packs(mot__device *device, const struct mot__gemm *gemm, mot__buffer **out)
+{
+    size_t bytes = 0;
+    mot_status status = mot__gemm_clblast_packs(device, gemm, &bytes);
+
+    return status == MOT_OK ? mot__gemm_packs_take(device, bytes, out) : status;
+}
+
+static mot_status call(mot__device *device, const struct mot__gemm *g, const struct mot__mem mem[3],
+                       const mot__buffer *packs)
 {
     cl_event event = NULL;
-    CLBlastStatusCode code = CLBlastSgemm(
-        CLBlastLayoutRowMajor, g->trans_a ? CLBlastTransposeYes : CLBlastTransposeNo,
-        g->trans_b ? CLBlastTransposeYes : CLBlastTransposeNo, g->m, g->n, g->k, g->alpha,
+    mot_status status;
+    CLBlastStatusCode code = CLBlastSgemmWithTempBuffer(
+        CLBlastLayoutRowMajor, way(g->trans_a), way(g->trans_b), g->m, g->n, g->k, g->alpha,
         mem[0].buffer->mem, mem[0].offset, g->trans_a ? g->m : g->k, mem[1].buffer->mem,
         mem[1].offset, g->trans_b ? g->k : g->n, g->accumulate ? 1.0f : 0.0f, mem[2].buffer->mem,
-        mem[2].offset, g->n, &device->compute, &event);
+        mem[2].offset, g->n, &device->compute, &event, packs ? packs->mem : NULL);
 
     if (code <= -1 && code >= -99) /* OpenCL's own numbers pass through */
         return mot__cl_fail(device, (cl_int)code, "CLBlastSgemm");
@@ -168,21 +206,22 @@ static mot_status call(mot__device *device, const struct mot__gemm *g, const str
         return mot__fail(MOT_DEVICE_FAILED, "%s: CLBlastSgemm failed with %d",
                          device->facts.info.name, (int)code);
     device->counts.launches++;
-    return mot__command_note(device, event, "clblast", true);
+    status = mot__command_note(device, event, "clblast", true);
+    mot__command_several(device); /* large operands are packed by kernels of their own */
+    return status;
 }
 
 static mot_status call_guarded(mot__device *device, const struct mot__gemm *gemm,
                                const struct mot__mem mem[3])
 {
-    struct mot__gemm_state *state;
-    mot_status status = mot__gemm_state(device, &state);
+    mot__buffer *packs;
+    mot_status status = take_packs(device, gemm, &packs);
+    struct mot__gemm_state *state = device->gemm;
 
-    if (status == MOT_OK)
-        status = mot__gemm_begin_set(device);
     if (status != MOT_OK || state->warm)
-        return status == MOT_OK ? call(device, gemm, mem) : status;
+        return status == MOT_OK ? call(device, gemm, mem, packs) : status;
     pthread_mutex_lock(&first_call);
-    status = call(device, gemm, mem);
+    status = call(device, gemm, mem, packs);
     pthread_mutex_unlock(&first_call);
     state->warm = status == MOT_OK;
     return status;
@@ -194,9 +233,13 @@ static mot_status rehearse(mot__device *device, const struct mot__gemm *gemm)
 {
     const size_t floats[3] = {gemm->m * gemm->k, gemm->k * gemm->n, gemm->m * gemm->n};
     struct mot__mem mem[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
-    mot_status status = MOT_OK;
+    mot__buffer *packs;
+    mot_status status = take_packs(device, gemm, &packs); /* kept, and inside the limit */
     size_t i;
 
+    if (status != MOT_OK)
+        return status;
+    mot__device_aside_begin(device);
     for (i = 0; i < 3; i++) {
         MOT_TRY(mot__buffer_open(device, floats[i] * sizeof(float), &mem[i].buffer));
         MOT_TRY(mot__buffer_zero(mem[i].buffer, 0, floats[i] * sizeof(float)));
@@ -206,6 +249,7 @@ static mot_status rehearse(mot__device *device, const struct mot__gemm *gemm)
 done:
     for (i = 0; i < 3; i++)
         mot__buffer_close(mem[i].buffer);
+    mot__device_aside_end(device);
     return status == MOT_NO_MEMORY ? MOT_OK : status;
 }
 
@@ -241,6 +285,12 @@ static mot_status left_out(void)
 mot_status mot__gemm_begin_set(mot__device *device)
 {
     (void)device;
+    return left_out();
+}
+
+mot_status mot__gemm_clblast_packs(mot__device *device, const struct mot__gemm *gemm, size_t *bytes)
+{
+    (void)device, (void)gemm, (void)bytes;
     return left_out();
 }
 

@@ -21,6 +21,8 @@ struct mot__gemm_state {
     bool warm;           /* CLBlast's first call on this device is over */
     bool begun;          /* which parameters CLBlast uses here is known: */
     size_t set;          /* 0: those it has for the device */
+    enum mot__gemm_kind spare[4]; /* chosen where the usual one has no memory; AUTO: never was */
+    mot__buffer *packs;           /* NULL: no product wanted any */
     struct mot__gemm_row *tuned;
     size_t tuned_count;
 };
@@ -30,11 +32,21 @@ mot_status mot__gemm_state(mot__device *device, struct mot__gemm_state **out);
 
 /* Each queues C = ... for m, n and k above 0. */
 mot__gemm_run mot__gemm_tile_cpu, mot__gemm_tile_gpu, mot__gemm_clblast;
+/* The device's packs, of so many bytes or more; 0: NULL. MOT_NO_MEMORY where they are not allowed
+ * or not to be had. Growing waits. */
+mot_status mot__gemm_packs_take(mot__device *device, size_t bytes, mot__buffer **out);
+void mot__gemm_packs_drop(mot__device *device); /* nothing queued may need them */
+/* The most bytes that CLBlast may want for this product, or one with fewer rows of the batch. */
+mot_status mot__gemm_clblast_packs(mot__device *device, const struct mot__gemm *gemm,
+                                   size_t *bytes);
 /* Let CLBlast use the parameters that tuning found, before its first call on this device. */
 mot_status mot__gemm_begin_set(mot__device *device);
 /* What was remembered of this product, once it was rehearsed; AUTO: nothing. */
 mot_status mot__gemm_tuned(mot__device *device, const struct mot__gemm *gemm,
                            enum mot__gemm_kind *out);
+/* The same from the store, untested and whatever was rehearsed. */
+mot_status mot__gemm_remembered(mot__device *device, const struct mot__gemm *gemm,
+                                enum mot__gemm_kind *out);
 /* Fill in width, depth and defines of the CPU tile. */
 void mot__gemm_tile_shape(const mot__device *device, struct mot__gemm_state *state);
 /* The i-th defines that a tile may be launched with; false past the last. */

@@ -224,9 +224,17 @@ mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool tr
     const bool deep = kind == MOT__GEMM_CLBLAST && !device->facts.info.simulator;
     const size_t shapes = MOT__COUNT(small) + (deep ? 1 : 0);
     const bool rehearsing = device->rehearsing;
-    mot_status status = MOT_OK;
+    const size_t packs_most = device->packs_most;
+    struct mot__gemm_state *state;
+    mot_status status = mot__gemm_state(device, &state);
+    mot__buffer *packs;
     struct trial trial;
 
+    if (status != MOT_OK)
+        return status;
+    packs = state->packs; /* a plan's; the test has its own */
+    state->packs = NULL;
+    device->packs_most = SIZE_MAX;
     device->rehearsing = false;
     if (!deep) /* the large one is a matter of memory */
         mot__device_aside_begin(device);
@@ -240,6 +248,9 @@ mot_status mot__gemm_test(mot__device *device, enum mot__gemm_kind kind, bool tr
             status = judge(&trial, kind, good, why, bytes);
         trial_clear(&trial);
     }
+    mot__gemm_packs_drop(device);
+    state->packs = packs;
+    device->packs_most = packs_most;
     if (!deep)
         mot__device_aside_end(device);
     device->rehearsing = rehearsing;

@@ -111,32 +111,44 @@ static mot_status add(struct mot__gemm_state *state, const struct mot__gemm_row 
     return MOT_OK;
 }
 
-/* What the store says of a product, if that can be had here and computes rightly. */
-static mot_status ask_store(mot__device *device, const struct mot__gemm *gemm,
-                            enum mot__gemm_kind *out)
+mot_status mot__gemm_remembered(mot__device *device, const struct mot__gemm *gemm,
+                                enum mot__gemm_kind *out)
 {
     char what[MOT__GEMM_WHAT];
     struct mot__gemm_state *state;
     struct mot__tuned tuned;
     enum mot__gemm_kind kind;
-    bool found = false, good = false;
+    bool found = false;
     size_t set;
     mot_status status = mot__gemm_state(device, &state);
 
     *out = MOT__GEMM_AUTO;
+    if (status != MOT_OK || device->gemm_wish != MOT__GEMM_AUTO)
+        return status;
     mot__gemm_what(gemm, what);
-    if (status == MOT_OK)
-        status = mot__tuned_get(device, what, &tuned, &found);
+    status = mot__tuned_get(device, what, &tuned, &found);
     if (status != MOT_OK || !found || !mot__gemm_parse(tuned.choice, &kind, &set) ||
         !state->run[kind])
         return status;
     if (kind == MOT__GEMM_CLBLAST)
         status = mot__gemm_begin_set(device);
-    if (status != MOT_OK || (kind == MOT__GEMM_CLBLAST && set != state->set))
-        return status; /* measured with other parameters than it runs with */
-    status = mot__gemm_trusted(device, kind, gemm->trans_a, gemm->trans_b, &good);
-    if (status == MOT_OK && good)
-        *out = kind;
+    if (status == MOT_OK && (kind != MOT__GEMM_CLBLAST || set == state->set))
+        *out = kind; /* else it was measured with other parameters than it runs with */
+    return status;
+}
+
+/* What the store says of a product, if that can be had here and computes rightly. */
+static mot_status ask_store(mot__device *device, const struct mot__gemm *gemm,
+                            enum mot__gemm_kind *out)
+{
+    mot_status status = mot__gemm_remembered(device, gemm, out);
+    bool good = false;
+
+    if (status != MOT_OK || *out == MOT__GEMM_AUTO)
+        return status;
+    status = mot__gemm_trusted(device, *out, gemm->trans_a, gemm->trans_b, &good);
+    if (!good)
+        *out = MOT__GEMM_AUTO;
     return status;
 }
 

@@ -33,6 +33,7 @@ struct mot__command { /* queued, and not yet seen to have ended */
     cl_event event;
     const char *what; /* kernel name, "upload", "download": static or owned by the kernel */
     enum mot__phase phase;
+    bool several; /* the last of some that a library queued together */
 };
 
 struct mot__choice {
@@ -59,9 +60,12 @@ struct mot__device {
 
     struct mot__buffer *free_blocks; /* kept for reuse */
     size_t live_bytes, kept_bytes, peak_bytes;
-    size_t aside; /* tests of kernels that are under way */
+    size_t aside;      /* tests of kernels that are under way */
+    size_t packs_most; /* bytes that GEMM may take for packed operands */
+    size_t packs_users;
 
     struct mot__program *programs;
+    bool step_refused; /* its files are built one by one (variants.h) */
     struct mot__kernel *kernels[64];
     struct mot__choice *choices;
 
@@ -95,6 +99,8 @@ mot_status mot__device_alive(const mot__device *device);
 
 /* Take over the event of a command that was queued. */
 mot_status mot__command_note(mot__device *device, cl_event event, const char *what, bool compute);
+/* The newest command stands for others before it that have no event here: its time is theirs. */
+void mot__command_several(mot__device *device);
 /* The wait list for the next command of the compute queue (transfers it depends on); cleared by
  * _passed. */
 void mot__gate_add(mot__device *device, cl_event event);

@@ -14,6 +14,7 @@
 
 #define BINARY_LIMIT ((size_t)256 << 20)
 #define SUM_BYTES 64
+#define PARTS 8 /* texts of one program, at most */
 
 static const char *find_text(const char *name)
 {
@@ -33,28 +34,46 @@ uint64_t mot__program_sum(const char *program)
     return text ? mot__hash64(text, strlen(text), sum) : sum;
 }
 
-static void build_options(const mot__device *device, const char *defines, char *out, size_t bytes)
+/* What is given to a compiler as one program: common's text and those of some files. */
+struct source {
+    const char *name;
+    const char *text[PARTS];
+    cl_uint parts;
+    char options[512];
+};
+
+static struct source source_of(const mot__device *device, const char *name, const char *defines)
 {
-    snprintf(out, bytes, "-cl-std=CL1.2 -DCLASS_CPU=%d %s",
+    struct source source = {.name = name, .text = {find_text("common")}, .parts = 1};
+    size_t i;
+
+    snprintf(source.options, sizeof source.options, "-cl-std=CL1.2 -DCLASS_CPU=%d %s",
              device->facts.device_class == MOT_CLASS_CPU, defines);
+    if (strcmp(name, MOT__STEP) != 0)
+        source.text[source.parts++] = find_text(name);
+    else
+        for (i = 0; mot__step_files[i]; i++)
+            source.text[source.parts++] = find_text(mot__step_files[i]);
+    return source;
 }
 
 /* <cache>/programs/<sha-256 of text, options, device, driver, platform, format>.bin; "" where
  * nothing is kept. */
-static void cache_path(const mot__device *device, const char *text, const char *options, char *out,
+static void cache_path(const mot__device *device, const struct source *source, char *out,
                        size_t bytes)
 {
     struct mot__sha256 sum;
     char hex[65];
+    cl_uint i;
 
     out[0] = '\0';
     if (!device->cache_dir[0] || device->keeps_binaries)
         return;
     mot__sha256_init(&sum);
     mot__sha256_add(&sum, device->facts.key, strlen(device->facts.key));
-    mot__sha256_add(&sum, options, strlen(options) + 1);
-    mot__sha256_add(&sum, find_text("common"), strlen(find_text("common")) + 1);
-    mot__sha256_add(&sum, text, strlen(text) + 1);
+    mot__sha256_add(&sum, source->options, strlen(source->options) + 1);
+    for (i = 0; i < source->parts; i++)
+        mot__sha256_add(&sum, source->text[i], strlen(source->text[i]) + 1);
     mot__sha256_end(&sum, hex);
     snprintf(out, bytes, "%s/programs/%s.bin", device->cache_dir, hex);
 }
@@ -137,22 +156,20 @@ static mot_status build_failed(mot__device *device, const char *name, cl_program
     return mot__fail(mot_error_status(), "%s: %s", mot_error(), log);
 }
 
-static mot_status build_text(mot__device *device, const char *name, const char *text,
-                             const char *options, cl_program *out)
+static mot_status build_text(mot__device *device, struct source *source, cl_program *out)
 {
-    const char *texts[] = {find_text("common"), text};
     mot_status status = MOT_OK;
     cl_program program;
     cl_int error;
 
-    program = clCreateProgramWithSource(device->context, 2, texts, NULL, &error);
+    program = clCreateProgramWithSource(device->context, source->parts, source->text, NULL, &error);
     if (error)
-        return mot__cl_fail(device, error, "the text of cl/%s.cl", name);
-    error = clBuildProgram(program, 1, &device->id, options, NULL, NULL);
+        return mot__cl_fail(device, error, "the text of cl/%s.cl", source->name);
+    error = clBuildProgram(program, 1, &device->id, source->options, NULL, NULL);
     device->counts.compiles++;
     mot__beat(device);
     if (error) {
-        status = build_failed(device, name, program, error);
+        status = build_failed(device, source->name, program, error);
         clReleaseProgram(program);
         return status;
     }
@@ -160,33 +177,31 @@ static mot_status build_text(mot__device *device, const char *name, const char *
     return MOT_OK;
 }
 
-static mot_status program_get(mot__device *device, const char *name, const char *defines,
-                              cl_program *out)
+static struct mot__program *find_program(const mot__device *device, const char *name,
+                                         const char *defines)
 {
-    char options[512], path[700];
-    const char *text = find_text(name);
-    struct mot__program *row;
-    mot_status status = MOT_OK;
+    struct mot__program *row = device->programs;
 
-    for (row = device->programs; row; row = row->next)
-        if (strcmp(row->name, name) == 0 && strcmp(row->defines, defines) == 0) {
-            *out = row->object;
-            return MOT_OK;
-        }
-    if (!text)
-        return mot__fail(MOT_BAD_ARG, "there is no kernel file cl/%s.cl", name);
-    if (!mot__variant_known(name, defines))
-        return mot__fail(MOT_BAD_ARG, "cl/%s.cl: defines '%s' are not in device/variants.c", name,
-                         defines);
-    row = calloc(1, sizeof *row);
+    while (row && (strcmp(row->name, name) != 0 || strcmp(row->defines, defines) != 0))
+        row = row->next;
+    return row;
+}
+
+static mot_status program_open(mot__device *device, const char *name, const char *defines,
+                               cl_program *out)
+{
+    struct source source = source_of(device, name, defines);
+    struct mot__program *row = calloc(1, sizeof *row);
+    mot_status status = MOT_OK;
+    char path[700];
+
     if (!row || !(row->name = strdup(name)) || !(row->defines = strdup(defines))) {
         status = mot__fail(MOT_NO_MEMORY, "a row for cl/%s.cl", name);
         goto done;
     }
-    build_options(device, defines, options, sizeof options);
-    cache_path(device, text, options, path, sizeof path);
-    if (!load_binary(device, path, options, &row->object)) {
-        MOT_TRY(build_text(device, name, text, options, &row->object));
+    cache_path(device, &source, path, sizeof path);
+    if (!load_binary(device, path, source.options, &row->object)) {
+        MOT_TRY(build_text(device, &source, &row->object));
         save_binary(device, path, row->object);
     }
     row->next = device->programs;
@@ -200,6 +215,32 @@ done:
     }
     free(row);
     return status;
+}
+
+static mot_status program_get(mot__device *device, const char *name, const char *defines,
+                              cl_program *out)
+{
+    const bool in_step = mot__step_has(name, defines) && !device->step_refused;
+    const struct mot__program *row = in_step ? find_program(device, MOT__STEP, mot__step_defines)
+                                             : find_program(device, name, defines);
+
+    if (row) {
+        *out = row->object;
+        return MOT_OK;
+    }
+    if (!find_text(name))
+        return mot__fail(MOT_BAD_ARG, "there is no kernel file cl/%s.cl", name);
+    if (!mot__variant_known(name, defines))
+        return mot__fail(MOT_BAD_ARG, "cl/%s.cl: defines '%s' are not in device/variants.c", name,
+                         defines);
+    if (in_step) {
+        const mot_status status = program_open(device, MOT__STEP, mot__step_defines, out);
+
+        if (status == MOT_OK || status == MOT_DEVICE_LOST)
+            return status;
+        device->step_refused = true; /* one file may be the reason: each for itself, then */
+    }
+    return program_open(device, name, defines, out);
 }
 
 static size_t hash_of(const char *program, const char *kernel, const char *defines)

@@ -19,6 +19,10 @@ static const struct {
     {"loss", loss, NULL},
 };
 
+/* update comes last: it switches contraction off for what follows. */
+const char *const mot__step_files[] = {"bias", "gather", "scan", "loss", "update", NULL};
+const char mot__step_defines[] = "-DKIND=0";
+
 static bool listed(const char *const *list, size_t i, char *out, size_t bytes)
 {
     size_t at;
@@ -49,5 +53,16 @@ bool mot__variant_known(const char *program, const char *defines)
     for (i = 0; mot__variant(program, i, text, sizeof text); i++)
         if (strcmp(text, defines) == 0)
             return true;
+    return false;
+}
+
+/* A file that is built in one way alone does not look at the defines of others. */
+bool mot__step_has(const char *program, const char *defines)
+{
+    size_t i;
+
+    for (i = 0; mot__step_files[i]; i++)
+        if (strcmp(mot__step_files[i], program) == 0)
+            return !defines[0] || strcmp(defines, mot__step_defines) == 0;
     return false;
 }

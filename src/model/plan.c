@@ -2,6 +2,7 @@
 #include "model/plan.h"
 
 #include "base/size.h"
+#include "device/gemm.h"
 #include "model/lower.h"
 #include "ops/activation.h"
 #include "ops/add.h"
@@ -469,6 +470,29 @@ mot_status mot__plan_estimate(const struct mot__plan_config *config, size_t *are
     return MOT_OK;
 }
 
+mot_status mot__plan_packs(mot__device *device, const struct mot__plan_config *config,
+                           size_t *bytes)
+{
+    struct mot__lowering low;
+    mot_status status = mot__lower(config, &low);
+    size_t i, one;
+
+    *bytes = 0;
+    if (status != MOT_OK)
+        return status;
+    for (i = 0; i < low.count && status == MOT_OK; i++) {
+        const struct mot__dense dense = {
+            .rows = config->rows, .in = low.op[i].width_in, .out = low.op[i].width};
+
+        if (low.op[i].kind != MOT__LOWERED_DENSE)
+            continue;
+        status = mot__dense_packs(device, &dense, config->training, &one);
+        *bytes = mot__size_max(*bytes, one);
+    }
+    mot__lowering_clear(&low);
+    return status;
+}
+
 /* What this plan takes computes rightly here. Before the arena is there: the tests want memory. */
 static mot_status test_ops(const mot__plan *plan)
 {
@@ -514,6 +538,7 @@ mot_status mot__plan_open(mot__device *device, const struct mot__plan_config *co
         return mot__fail(MOT_NO_MEMORY, "a plan's %zu bytes", sizeof *plan);
     plan->device = device;
     plan->config = *config;
+    mot__gemm_packs_enter(device);
     MOT_TRY(mot__lower(config, &plan->low));
     MOT_TRY(test_ops(plan));
     MOT_TRY(mot__buffer_open(device, plan->low.floats * sizeof(float), &plan->arena));
@@ -532,6 +557,7 @@ void mot__plan_close(mot__plan *plan)
 {
     if (!plan)
         return;
+    mot__gemm_packs_leave(plan->device);
     mot__buffer_close(plan->arena);
     mot__lowering_clear(&plan->low);
     free(plan->lists.forward.entry);

@@ -95,6 +95,9 @@ struct mot__plan_bytes {
 struct mot__plan_bytes mot__plan_bytes(const mot__plan *plan);
 /* What a plan of so many rows would allocate, without a device. */
 mot_status mot__plan_estimate(const struct mot__plan_config *config, size_t *arena_bytes);
+/* And what its products may want for packed operands, which plans on a device share. */
+mot_status mot__plan_packs(mot__device *device, const struct mot__plan_config *config,
+                           size_t *bytes);
 
 /* Cut the gradients into buckets, last layer first, each of at least bucket_floats but the last
  * (whole parameters); the record behind them goes with the first. The caller frees *out. */

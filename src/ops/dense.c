@@ -25,18 +25,50 @@ static mot_status check(const char *op, const struct mot__dense *dense)
     return status == MOT_OK ? mot__grid_fits(op, dense->out, dense->in) : status;
 }
 
+/* The three products: outputs, gradients of weights, of inputs. */
+static struct mot__gemm product_y(const struct mot__dense *dense)
+{
+    return (struct mot__gemm){.trans_b = true,
+                              .m = dense->rows,
+                              .n = dense->out,
+                              .k = dense->in,
+                              .a = dense->x,
+                              .b = dense->w,
+                              .c = dense->y,
+                              .alpha = 1,
+                              .bias = dense->b,
+                              .act = dense->act};
+}
+
+static struct mot__gemm product_dw(const struct mot__dense *dense,
+                                   const struct mot__dense_back *back)
+{
+    return (struct mot__gemm){.trans_a = true,
+                              .m = dense->out,
+                              .n = dense->in,
+                              .k = dense->rows,
+                              .a = back->dy,
+                              .b = dense->x,
+                              .c = back->dw,
+                              .alpha = 1,
+                              .accumulate = back->accumulate};
+}
+
+static struct mot__gemm product_dx(const struct mot__dense *dense,
+                                   const struct mot__dense_back *back)
+{
+    return (struct mot__gemm){.m = dense->rows,
+                              .n = dense->in,
+                              .k = dense->out,
+                              .a = back->dy,
+                              .b = dense->w,
+                              .c = back->dx,
+                              .alpha = 1};
+}
+
 mot_status mot__dense_forward(mot__device *device, const struct mot__dense *dense)
 {
-    const struct mot__gemm gemm = {.trans_b = true,
-                                   .m = dense->rows,
-                                   .n = dense->out,
-                                   .k = dense->in,
-                                   .a = dense->x,
-                                   .b = dense->w,
-                                   .c = dense->y,
-                                   .alpha = 1,
-                                   .bias = dense->b,
-                                   .act = dense->act};
+    const struct mot__gemm gemm = product_y(dense);
     mot_status status = check("dense_forward", dense);
 
     return status == MOT_OK ? mot__gemm(device, &gemm) : status;
@@ -76,22 +108,7 @@ static mot_status bias_backward(mot__device *device, const struct mot__dense *de
 mot_status mot__dense_backward(mot__device *device, const struct mot__dense *dense,
                                const struct mot__dense_back *back)
 {
-    const struct mot__gemm dw = {.trans_a = true,
-                                 .m = dense->out,
-                                 .n = dense->in,
-                                 .k = dense->rows,
-                                 .a = back->dy,
-                                 .b = dense->x,
-                                 .c = back->dw,
-                                 .alpha = 1,
-                                 .accumulate = back->accumulate};
-    const struct mot__gemm dx = {.m = dense->rows,
-                                 .n = dense->in,
-                                 .k = dense->out,
-                                 .a = back->dy,
-                                 .b = dense->w,
-                                 .c = back->dx,
-                                 .alpha = 1};
+    const struct mot__gemm dw = product_dw(dense, back), dx = product_dx(dense, back);
     mot_status status = MOT_OK;
 
     MOT_TRY(check("dense_backward", dense));
@@ -100,5 +117,22 @@ mot_status mot__dense_backward(mot__device *device, const struct mot__dense *den
     if (back->dx.buffer)
         MOT_TRY(mot__gemm(device, &dx));
 done:
+    return status;
+}
+
+mot_status mot__dense_packs(mot__device *device, const struct mot__dense *dense, bool backward,
+                            size_t *bytes)
+{
+    const struct mot__dense_back back = {.accumulate = false};
+    const struct mot__gemm product[] = {product_y(dense), product_dw(dense, &back),
+                                        product_dx(dense, &back)};
+    mot_status status = MOT_OK;
+    size_t i, one;
+
+    *bytes = 0;
+    for (i = 0; i < (backward ? MOT__COUNT(product) : 1) && status == MOT_OK; i++) {
+        status = mot__gemm_packs(device, &product[i], &one);
+        *bytes = mot__size_max(*bytes, one);
+    }
     return status;
 }

@@ -21,4 +21,8 @@ struct mot__dense_back {
 mot_status mot__dense_backward(mot__device *device, const struct mot__dense *dense,
                                const struct mot__dense_back *back);
 
+/* The most bytes that a pass of this layer may want besides what it is given: packed operands. */
+mot_status mot__dense_packs(mot__device *device, const struct mot__dense *dense, bool backward,
+                            size_t *bytes);
+
 #endif

@@ -39,14 +39,20 @@ static bool mapped(const mot_replica *replica)
 
 /* ---- weights ---- */
 
-static mot_status need(mot_replica *replica, size_t bucket)
+static mot_status each_stage(mot_replica *replica, mot_status (*call)(mot__stage *, size_t),
+                             size_t slot)
 {
     mot_status status = MOT_OK;
     size_t i;
 
     for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++)
-        status = mot__stage_arrive(replica->parameters->piece[i].stage, bucket);
+        status = call(replica->parameters->piece[i].stage, slot);
     return status;
+}
+
+static mot_status need(mot_replica *replica, size_t bucket)
+{
+    return each_stage(replica, mot__stage_arrive, bucket);
 }
 
 static mot_status need_all(mot_replica *replica)
@@ -56,27 +62,6 @@ static mot_status need_all(mot_replica *replica)
 
     for (b = 0; b < replica->common->buckets && status == MOT_OK; b++)
         status = need(replica, b);
-    return status;
-}
-
-/* Their host sides, to be written to: behind the launches that read the old ones. */
-static mot_status take_weights(mot_replica *replica)
-{
-    mot_status status = MOT_OK;
-    size_t i;
-
-    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++)
-        status = mot__stage_take(replica->parameters->piece[i].stage, TAKE);
-    return status;
-}
-
-static mot_status wait_weights(mot_replica *replica)
-{
-    mot_status status = MOT_OK;
-    size_t i;
-
-    for (i = 0; i < replica->parameters->pieces && status == MOT_OK; i++)
-        status = mot__stage_wait(replica->parameters->piece[i].stage, TAKE);
     return status;
 }
 
@@ -174,9 +159,10 @@ static mot_status reduce(mot_replica *replica)
     bool given = false;
     size_t b, i;
 
-    MOT_TRY(take_weights(replica));
+    /* The weights' host sides, to be written to: behind the launches that read the old ones. */
+    MOT_TRY(each_stage(replica, mot__stage_take, TAKE));
     MOT_TRY(mot__staged_time(replica));
-    MOT_TRY(wait_weights(replica));
+    MOT_TRY(each_stage(replica, mot__stage_wait, TAKE));
     for (b = 0; b < replica->common->buckets; b++)
         for (i = replica->gradients->pieces;
              i-- > 0;) /* the record is at the end, and goes first */

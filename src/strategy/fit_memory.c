@@ -6,7 +6,8 @@
  * micro-batch of b rows costs as much as b + QUANTUM rows: few rows fill no device. So recomputing
  * wins where micro-batches would be small, or where nothing else fits. All of it is reckoned from
  * sizes when a plan is made, never measured: the same network, limit and share give the same cut.
- * Where the variables live is decided before (rungs.h). */
+ * Where the variables live is decided before (rungs.h). Packed operands have what is left: a
+ * product that cannot have its packs is computed by a kernel that needs none. */
 #include "strategy/fit_memory.h"
 
 #include "base/size.h"
@@ -99,7 +100,24 @@ static size_t cost(const struct mot__fit *fit)
     return (fit->segments > 1 ? 4 : 3) * fit->micros * (fit->rows + QUANTUM);
 }
 
-bool mot__fit_find(const struct mot__fit_wish *wish, struct mot__fit *out)
+/* What the products want, where the room is there; else what the device holds anyway. */
+static size_t packs_of(const struct mot__fit_wish *wish, const struct mot__fit *fit)
+{
+    const size_t largest = mot__device_facts(wish->device)->largest_bytes;
+    struct mot__plan_config config = wish->plan;
+    size_t wanted = 0;
+
+    config.rows = fit->rows;
+    config.segments = fit->segments;
+    if (!fits(wish, fit) || mot__plan_packs(wish->device, &config, &wanted) != MOT_OK || !wanted)
+        return wish->packs;
+    wanted = mot__size_max(mot__buffer_bytes(wanted), wish->packs);
+    return wanted <= largest && wanted - wish->packs <= wish->room - mot__fit_bytes(fit)
+               ? wanted
+               : wish->packs;
+}
+
+static bool find(const struct mot__fit_wish *wish, struct mot__fit *out)
 {
     struct mot__fit again;
     bool found = find_cut(wish, 1, out);
@@ -112,5 +130,13 @@ bool mot__fit_find(const struct mot__fit_wish *wish, struct mot__fit *out)
     }
     if (!found && mot__fit_bytes(&again) < mot__fit_bytes(out))
         *out = again;
+    return found;
+}
+
+bool mot__fit_find(const struct mot__fit_wish *wish, struct mot__fit *out)
+{
+    const bool found = find(wish, out);
+
+    out->packs = packs_of(wish, out);
     return found;
 }

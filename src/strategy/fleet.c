@@ -2,6 +2,7 @@
 #include "strategy/fleet.h"
 
 #include "base/file.h"
+#include "base/size.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -88,40 +89,61 @@ done:
     return status;
 }
 
-/* "1G" for each device, "0=512M,1=2G" by index, or both: a device's own goes before. *out = 0 where
- * nothing is said of this device. */
-static mot_status read_memory(const char *text, size_t device, size_t devices, size_t *out)
+/* How closely the words before a limit's = name this lane: 0 not, 1 its device, 2 its part of it.
+ */
+static mot_status how_near(const mot_inventory *inventory, const char *words,
+                           const struct mot__pick *lane, size_t *out)
 {
-    char word[64], *equals;
-    const char *at = text, *end;
-    size_t length, limit[2] = {0, 0}; /* of all, of this one */
-    uint64_t bytes, index;
+    struct mot__pick *named = NULL;
+    size_t count = 0, i;
+    const mot_status status = mot__pick_parse(inventory, words, &named, &count);
 
-    while (at && *at) {
-        index = 0;
+    *out = 0;
+    for (i = 0; status == MOT_OK && i < count; i++)
+        if (named[i].device == lane->device && named[i].parts == 1)
+            *out = mot__size_max(*out, 1);
+        else if (named[i].device == lane->device && named[i].parts == lane->parts &&
+                 named[i].part == lane->part)
+            *out = 2;
+    free(named);
+    return status;
+}
+
+/* "1G" for each device, "0=512M,1=2G" for some, in the words that choose devices ("0/2.1=512M" for
+ * a part), or both: what names a lane most closely goes before. *out = 0 where nothing is said. */
+static mot_status read_memory(const char *text, const mot_inventory *inventory,
+                              const struct mot__pick *lane, size_t *out)
+{
+    char word[128], *equals;
+    const char *at = text, *end;
+    size_t length, near, limit[3] = {0, 0, 0}; /* of all, of its device, of its part */
+    mot_status status;
+    uint64_t bytes;
+
+    for (; at && *at; at = end ? end + 1 : NULL) {
         end = strchr(at, ',');
         length = end ? (size_t)(end - at) : strlen(at);
         if (length >= sizeof word)
             goto bad;
         memcpy(word, at, length);
         word[length] = '\0';
-        equals = strchr(word, '=');
-        if (!mot__text_bytes(equals ? equals + 1 : word, &bytes) || bytes == 0)
+        equals = strrchr(word, '=');
+        if (!mot__text_bytes(equals ? equals + 1 : word, &bytes) || bytes == 0 || equals == word)
             goto bad;
         if (equals)
             *equals = '\0';
-        if (equals && !mot__text_u64(word, &index))
-            goto bad;
-        if (index >= devices)
-            return mot__fail(MOT_BAD_ARG, "memory limit \"%s\": there is no device %s", text, word);
-        if ((!equals || index == device) && limit[equals != NULL])
+        near = 0;
+        status = equals ? how_near(inventory, word, lane, &near) : MOT_OK;
+        if (status != MOT_OK)
+            return mot__fail_in(status == MOT_NO_DEVICE ? MOT_BAD_ARG : status,
+                                "memory limit \"%s\"", text);
+        if ((!equals || near) && limit[near])
             return mot__fail(MOT_BAD_ARG, "memory limit \"%s\": two for %s%s", text,
                              equals ? "device " : "each device", equals ? word : "");
-        if (!equals || index == device)
-            limit[equals != NULL] = (size_t)bytes;
-        at = end ? end + 1 : NULL;
+        if (!equals || near)
+            limit[near] = (size_t)bytes;
     }
-    *out = limit[1] ? limit[1] : limit[0];
+    *out = limit[2] ? limit[2] : limit[1] ? limit[1] : limit[0];
     return MOT_OK;
 bad:
     return mot__fail(MOT_BAD_ARG,
@@ -143,8 +165,8 @@ static mot_status open_lanes(mot_fleet *fleet, const struct mot_fleet_config *co
     lane.options.cache_dir = fleet->cache_dir;
     for (i = 0; i < count; i++) {
         lane.pick = pick[i];
-        MOT_TRY(read_memory(config->memory, pick[i].device, mot_inventory_count(fleet->inventory),
-                            &lane.options.memory_bytes));
+        MOT_TRY(
+            read_memory(config->memory, fleet->inventory, &pick[i], &lane.options.memory_bytes));
         MOT_TRY(mot__lane_open(&lane, &fleet->lane[fleet->lanes]));
         fleet->lanes++;
     }

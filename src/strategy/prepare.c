@@ -2,6 +2,7 @@
 #include "strategy/prepare.h"
 
 #include "base/size.h"
+#include "device/gemm.h"
 #include "strategy/fit_memory.h"
 
 #include <stdio.h>
@@ -39,28 +40,34 @@ static size_t limit_of(const mot_replica *replica)
 
 /* ---- what fits ---- */
 
+struct space {
+    size_t room;  /* bytes that are free */
+    size_t packs; /* bytes held for packed operands, whoever needs them */
+};
+
 static struct mot__fit_wish wish_of(const mot_replica *replica, const struct mot__samples *samples,
-                                    size_t rows, bool training, size_t room)
+                                    size_t rows, bool training, struct space space)
 {
     return (struct mot__fit_wish){.device = replica->device,
                                   .plan = plan_config(replica, samples, rows, training),
                                   .samples = samples,
-                                  .room = room};
+                                  .room = space.room,
+                                  .packs = space.packs};
 }
 
 static bool find_fit(const mot_replica *replica, const struct mot__samples *samples, size_t rows,
-                     bool training, size_t room, struct mot__fit *out)
+                     bool training, struct space space, struct mot__fit *out)
 {
-    const struct mot__fit_wish wish = wish_of(replica, samples, rows, training, room);
+    const struct mot__fit_wish wish = wish_of(replica, samples, rows, training, space);
 
     return mot__fit_find(&wish, out);
 }
 
 /* Inference beside training, with some rows at a time: else it is better in its place. */
 static bool find_beside(const mot_replica *replica, const struct mot__samples *samples, size_t rows,
-                        size_t room, struct mot__fit *out)
+                        struct space space, struct mot__fit *out)
 {
-    const struct mot__fit_wish wish = wish_of(replica, samples, rows, false, room);
+    const struct mot__fit_wish wish = wish_of(replica, samples, rows, false, space);
 
     if (mot__fit_find(&wish, out) && out->rows >= mot__size_min(rows, BESIDE_ROWS))
         return true;
@@ -116,17 +123,19 @@ done:
 static mot_status make_both(mot_replica *replica, const struct mot__samples *samples, size_t rows,
                             bool training)
 {
-    size_t room = limit_of(replica) - mot__device_used(replica->device);
+    struct space space = {limit_of(replica) - mot__device_used(replica->device),
+                          mot__gemm_packs_held(replica->device)};
     struct mot__fit fit;
     mot_status status;
 
     do {
-        if (!training && replica->train ? !find_beside(replica, samples, rows, room, &fit)
-                                        : !find_fit(replica, samples, rows, training, room, &fit))
-            return too_little(replica, &fit, room);
+        if (!training && replica->train ? !find_beside(replica, samples, rows, space, &fit)
+                                        : !find_fit(replica, samples, rows, training, space, &fit))
+            return too_little(replica, &fit, space.room);
         mot__device_trim(replica->device);
+        mot__gemm_packs_allow(replica->device, fit.packs);
         status = open_both(replica, samples, &fit, training);
-        room = mot__fit_bytes(&fit) / 2;
+        space.room = mot__fit_bytes(&fit) / 2;
     } while (status == MOT_NO_MEMORY);
     return status;
 }
@@ -216,8 +225,9 @@ void mot__replica_bytes(const mot_replica *replica, struct mot_bytes *out)
     add_mode(replica->train, replica->train_feed, out);
     add_mode(replica->infer, replica->infer_feed, &infer);
     out->evaluation = infer.arena + infer.staging;
+    out->packs = mot__gemm_packs_held(replica->device);
     out->other = out->total - (out->parameters + out->gradients + out->state + out->arena +
-                               out->staging + out->data + out->evaluation);
+                               out->packs + out->staging + out->data + out->evaluation);
 }
 
 static void write_bytes(uint64_t bytes, char out[32])
@@ -258,23 +268,33 @@ static mot_status plan_test(const mot_replica *replica, const struct mot__job_pl
                             size_t room, struct mot_plan *out)
 {
     const size_t training = out->bytes.arena + out->bytes.staging + out->bytes.data;
+    struct space space = {room, out->bytes.packs};
     struct mot__fit fit;
 
-    if (find_beside(replica, job->test, job->test_rows, room, &fit)) {
+    if (find_beside(replica, job->test, job->test_rows, space, &fit)) {
         out->bytes.evaluation = mot__fit_bytes(&fit);
+        out->bytes.packs = fit.packs;
         return MOT_OK;
     }
-    if (!find_fit(replica, job->test, job->test_rows, false, room + training, &fit))
-        return too_little(replica, &fit, room + training);
+    space.room += training;
+    if (!find_fit(replica, job->test, job->test_rows, false, space, &fit))
+        return too_little(replica, &fit, space.room);
+    out->bytes.packs = fit.packs;
     if (mot__fit_bytes(&fit) > training)
         out->bytes.evaluation = mot__fit_bytes(&fit) - training;
     return MOT_OK;
 }
 
-/* What is there whatever is trained or tested. */
+/* What is there whatever is trained or tested; packs apart. */
 static size_t fixed_of(const struct mot_bytes *bytes)
 {
-    return bytes->total - bytes->arena - bytes->staging - bytes->data - bytes->evaluation;
+    return bytes->total - bytes->arena - bytes->packs - bytes->staging - bytes->data -
+           bytes->evaluation;
+}
+
+static struct space space_of(const mot_replica *replica, const struct mot_bytes *bytes)
+{
+    return (struct space){limit_of(replica) - fixed_of(bytes) - bytes->packs, bytes->packs};
 }
 
 size_t mot__replica_most(const mot_replica *replica, const struct mot__samples *samples,
@@ -284,7 +304,7 @@ size_t mot__replica_most(const mot_replica *replica, const struct mot__samples *
     struct mot_bytes bytes;
 
     mot__replica_bytes(replica, &bytes);
-    wish = wish_of(replica, samples, rows, true, limit_of(replica) - fixed_of(&bytes));
+    wish = wish_of(replica, samples, rows, true, space_of(replica, &bytes));
     return mot__fit_most(&wish);
 }
 
@@ -294,29 +314,32 @@ mot_status mot__replica_plan(const mot_replica *replica, const struct mot__job_p
     struct mot__fit_wish wish;
     struct mot__fit fit, whole;
     struct mot_bytes *bytes = &out->bytes;
-    size_t fixed, room;
+    struct space space;
+    size_t fixed;
 
     *out = (struct mot_plan){.rows = job->rows, .limit = limit_of(replica)};
     mot__replica_bytes(replica, bytes);
     fixed = fixed_of(bytes);
+    space = space_of(replica, bytes);
     bytes->evaluation = bytes->data = bytes->live = 0;
-    room = out->limit - fixed;
-    wish = wish_of(replica, job->train, job->rows, true, room);
+    wish = wish_of(replica, job->train, job->rows, true, space);
     whole = mot__fit_of(&wish, job->rows, 1);
-    if (!find_fit(replica, job->train, job->rows, true, room, &fit))
-        return too_little(replica, &fit, room);
+    if (!find_fit(replica, job->train, job->rows, true, space, &fit))
+        return too_little(replica, &fit, space.room);
     out->micro = fit.rows;
     out->micros = fit.micros;
     out->recompute = fit.segments > 1;
     out->windows = replica->windows;
-    write_why(&whole, &fit, room, out);
+    write_why(&whole, &fit, space.room, out);
     bytes->arena = fit.arena;
     bytes->staging = fit.staging;
-    room -= fit.arena + fit.staging;
+    bytes->packs = fit.packs;
+    space.room -= mot__fit_bytes(&fit) + (fit.packs - space.packs);
     if (job->resident)
-        bytes->data = mot__feed_resident_estimate(replica->device, job->train, room / 2);
-    if (job->test && plan_test(replica, job, room - bytes->data, out) != MOT_OK)
+        bytes->data = mot__feed_resident_estimate(replica->device, job->train, space.room / 2);
+    if (job->test && plan_test(replica, job, space.room - bytes->data, out) != MOT_OK)
         return MOT_NO_MEMORY;
-    bytes->total = fixed + bytes->arena + bytes->staging + bytes->data + bytes->evaluation;
+    bytes->total =
+        fixed + bytes->arena + bytes->packs + bytes->staging + bytes->data + bytes->evaluation;
     return MOT_OK;
 }

@@ -40,6 +40,10 @@ static void a_plan_is_told_without_training(void **state)
     assert_null(strstr(place.out, "epoch"));
     place_run(&place, "", "train --data data --devices 0 --plan");
     place_expect(&place, 0, "device 0: 128 rows at once\n");
+    assert_null(strstr(place.out, "shares: "));
+    place_run(&place, "", "train --data data --devices 0,0 --plan");
+    place_expect(&place, 0, "");
+    assert_non_null(strstr(place.out, "\nshares: even here; --shares auto measures them"));
     place_run(&place, "", "train --data data --devices 0,0,0 --shares even --batch 2 --plan");
     place_expect(&place, 0, "batch 2 = 1 + 1 + 0\n");
     place_expect(&place, 0, "no rows of so small a batch\n");
@@ -53,7 +57,7 @@ static void a_plan_is_told_without_training(void **state)
 
 static void a_plan_as_json_adds_up(void **state)
 {
-    static const char *const parts[] = {"parameters", "gradients", "state", "activations",
+    static const char *const parts[] = {"parameters", "gradients", "state", "activations", "packs",
                                         "staging",    "data",      "test",  "other"};
     struct place place;
     json_t *object, *device, *bytes;
@@ -165,6 +169,39 @@ static void a_batch_smaller_than_the_devices_is_noted(void **state)
 }
 
 /* One device has little, the other plenty; who has too little is told what would do. */
+/* What names a part goes before what names its device, and that before what names none. */
+static void each_part_of_a_device_has_a_limit_of_its_own(void **state)
+{
+    static const char *const memory[] = {"1G,0/2.1=24M", "0/2.1=24M,0=1G", "0/2.1=24M,0/2.0=1G"};
+    json_t *object, *devices;
+    struct place place;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+        char line[160];
+
+        snprintf(line, sizeof line,
+                 "train --data data --devices 0/2 --shares even --memory %s --plan --json",
+                 memory[i]);
+        place_run(&place, "", line);
+        if (strstr(place.err, "cannot be had")) { /* one core */
+            place_close(&place);
+            skip();
+        }
+        place_expect(&place, 0, "\"event\":\"plan\"");
+        object = read_json(&place);
+        devices = json_object_get(object, "devices");
+        assert_int_equal(count_of(json_array_get(devices, 0), "limit"), 1 << 30);
+        assert_int_equal(count_of(json_array_get(devices, 1), "limit"), 24 << 20);
+        json_decref(object);
+    }
+    place_run(&place, "", "train --data data --devices 0/2 --memory 0/2=1G,0/2.1=2G --plan");
+    place_expect(&place, 2, "two for device 0/2.1");
+    place_close(&place);
+}
+
 static void each_device_has_a_limit_of_its_own(void **state)
 {
     static const char two[] = "POCL_DEVICES='pthread pthread'";
@@ -242,6 +279,7 @@ int main(void)
         cmocka_unit_test(a_run_with_little_memory_learns_the_same),
         cmocka_unit_test(a_batch_is_found_by_measuring),
         cmocka_unit_test(a_batch_smaller_than_the_devices_is_noted),
+        cmocka_unit_test(each_part_of_a_device_has_a_limit_of_its_own),
         cmocka_unit_test(each_device_has_a_limit_of_its_own),
         cmocka_unit_test(more_than_an_epoch_holds_is_noted),
     };

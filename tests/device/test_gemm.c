@@ -3,6 +3,7 @@
 #include "support/device.h"
 #include "support/folder.h"
 
+#include "base/clock.h"
 #include "device/gemm_parts.h"
 #include "device/quirks.h"
 
@@ -136,11 +137,69 @@ static void tiles_match_openblas_on_large_shapes(void **state)
     }
 }
 
-static void finish_all_ways(mot__device *device, enum mot__gemm_kind kind)
+/* Few columns and steps enough: the CPU tile then packs nothing. */
+static void dot_products_match_openblas_at_every_edge(void **state)
+{
+    static const size_t steps[] = {64, 65, 79, 80, 100};
+
+    (void)state;
+    TEST_EACH_DEVICE(device)
+    for (size_t i = 0; i < 6 * 7 * MOT__COUNT(steps); i += test_small() ? 11 : 1)
+        compare(device, MOT__GEMM_TILE_CPU,
+                (struct mot__gemm){.trans_b = true,
+                                   .m = 1 + i % 6,
+                                   .n = 1 + i / 6 % 7,
+                                   .k = steps[i / 42],
+                                   .alpha = 1},
+                false);
+}
+
+/* What micro-batches rest on: they change no output. */
+static void a_row_has_the_same_bits_however_many_are_computed(void **state)
+{
+    static const size_t rows[] = {130, 66, 64, 7, 1}, widths[] = {5, 64, 70};
+    const size_t k = 100;
+
+    (void)state;
+    if (test_small())
+        skip();
+    TEST_EACH_DEVICE(device)
+    for (size_t w = 0; w < MOT__COUNT(widths); w++) {
+        const size_t n = widths[w];
+        float *x = test_floats(130 * k), *b = test_floats(n * k), *whole = test_floats(130 * n);
+        float *part = test_floats(130 * n);
+        struct test_array dx, db, dy;
+
+        test_fill(x, 130 * k, 3, -1, 1);
+        test_fill(b, n * k, 4, -1, 1);
+        dx = test_put(device, x, 130 * k);
+        db = test_put(device, b, n * k);
+        dy = test_put(device, NULL, 130 * n);
+        for (size_t i = 0; i < MOT__COUNT(rows); i++) {
+            const struct mot__gemm gemm = {.trans_b = true,
+                                           .m = rows[i],
+                                           .n = n,
+                                           .k = k,
+                                           .alpha = 1,
+                                           .a = dx.mem,
+                                           .b = db.mem,
+                                           .c = dy.mem};
+
+            assert_ok(mot__gemm_by(device, MOT__GEMM_TILE_CPU, &gemm));
+            test_get(&dy, i ? part : whole);
+            if (i)
+                check_bits("rows", part, whole, rows[i] * n);
+        }
+        test_drop(&dx), test_drop(&db), test_drop(&dy);
+        free(x), free(b), free(whole), free(part);
+    }
+}
+
+static void finish_all_ways(mot__device *device, enum mot__gemm_kind kind, size_t m, size_t n)
 {
     static const enum mot_act acts[] = {MOT_ACT_NONE, MOT_ACT_RELU, MOT_ACT_LEAKY_RELU,
                                         MOT_ACT_SIGMOID, MOT_ACT_TANH};
-    struct mot__gemm gemm = {.trans_b = true, .m = 19, .n = 43, .k = 30, .alpha = -0.75f};
+    struct mot__gemm gemm = {.trans_b = true, .m = m, .n = n, .k = 30, .alpha = -0.75f};
 
     for (size_t i = 0; i < 2 * MOT__COUNT(acts); i++) {
         gemm.act = acts[i / 2];
@@ -160,8 +219,9 @@ static void bias_activation_alpha_and_accumulation_are_fused_rightly(void **stat
     (void)state;
     TEST_EACH_DEVICE(device)
     {
-        finish_all_ways(device, MOT__GEMM_TILE_CPU);
-        finish_all_ways(device, MOT__GEMM_TILE_GPU);
+        finish_all_ways(device, MOT__GEMM_TILE_CPU, 19, 43);
+        finish_all_ways(device, MOT__GEMM_TILE_CPU, 66, 67); /* not by dot products */
+        finish_all_ways(device, MOT__GEMM_TILE_GPU, 19, 43);
     }
 }
 
@@ -181,7 +241,7 @@ static void clblast_matches_openblas(void **state)
             continue; /* it compiles for seconds for each context; one will do */
         for (size_t i = 0; i < MOT__COUNT(edges); i += 4)
             all_transposes(device, MOT__GEMM_CLBLAST, edges[i], 21, 18);
-        finish_all_ways(device, MOT__GEMM_CLBLAST);
+        finish_all_ways(device, MOT__GEMM_CLBLAST, 19, 43);
         compare(device, MOT__GEMM_CLBLAST, gemm, false); /* the indirect kernel */
         gemm.trans_a = true;
         compare(device, MOT__GEMM_CLBLAST, gemm, false);
@@ -277,6 +337,7 @@ static mot__device *open_limited(enum mot_device_class class, enum mot__gemm_kin
     options.gemm = gemm;
     options.cache_dir = cache;
     options.memory_bytes = memory_bytes;
+    options.profile = true;
     assert_ok(
         mot__pick_parse(test_devices()->inventory, getenv("MOTLEY_TEST_DEVICES"), &pick, &picks));
     assert_ok(mot__device_open(test_devices()->inventory, &pick[0], &options, &device));
@@ -492,7 +553,7 @@ static void a_suspect_clblast_is_taken_only_by_wish_and_after_its_test(void **st
     char kept[32];
 
     (void)state;
-    if (info->simulator)
+    if (!MOTLEY_CLBLAST || info->simulator)
         skip();
     snprintf(kept, sizeof kept, "%s", wish ? wish : "");
     unsetenv("MOTLEY_GEMM");
@@ -523,6 +584,136 @@ static void gpus_get_clblast_where_it_is_built_in(void **state)
     assert_int_equal(mot__gemm_chosen(device, false, false), MOT__GEMM_TILE_GPU);
 #endif
     mot__device_close(device);
+}
+
+/* ---- packed operands ---- */
+
+struct large { /* a product that CLBlast packs for, on a device that wishes for CLBlast */
+    mot__device *device;
+    struct mot__gemm gemm;
+    struct test_array array[3];
+    float *host[2], *want, *got;
+};
+
+static void large_open(struct large *large)
+{
+    const size_t m = 897, n = 901, k = 899, floats[3] = {m * k, k * n, m * n};
+
+    large->device = open_one(MOT_CLASS_GPU, MOT__GEMM_CLBLAST, "");
+    large->want = test_floats(m * n);
+    large->got = test_floats(m * n);
+    for (size_t i = 0; i < 3; i++) {
+        if (i < 2) {
+            large->host[i] = test_floats(floats[i]);
+            test_fill(large->host[i], floats[i], 1 + i, -1, 1);
+        }
+        large->array[i] = test_put(large->device, i < 2 ? large->host[i] : NULL, floats[i]);
+    }
+    large->gemm = (struct mot__gemm){.m = m,
+                                     .n = n,
+                                     .k = k,
+                                     .a = large->array[0].mem,
+                                     .b = large->array[1].mem,
+                                     .c = large->array[2].mem,
+                                     .alpha = 1};
+    oracle(&large->gemm, large->host[0], large->host[1], NULL, large->want);
+}
+
+/* By whatever candidate the device takes. */
+static void large_run(struct large *large, const char *what)
+{
+    const struct mot__gemm *g = &large->gemm;
+
+    assert_ok(
+        mot__buffer_zero(g->c.buffer, g->c.offset * sizeof(float), g->m * g->n * sizeof(float)));
+    assert_ok(mot__gemm(large->device, g));
+    test_get(&large->array[2], large->got);
+    check_close(what, large->got, large->want, g->m * g->n, 2e-6, 4e-7 * (double)(g->k + 8));
+    check_seen(what, large->got, g->m * g->n);
+}
+
+static void large_close(struct large *large)
+{
+    for (size_t i = 0; i < 3; i++)
+        test_drop(&large->array[i]);
+    mot__device_close(large->device);
+    free(large->host[0]), free(large->host[1]), free(large->want), free(large->got);
+}
+
+static void packs_come_from_the_pool_and_go_with_their_user(void **state)
+{
+    struct large large;
+    size_t packs, used;
+
+    (void)state;
+    if (!MOTLEY_CLBLAST || test_small())
+        skip();
+    large_open(&large);
+    assert_ok(mot__gemm_packs(large.device, &large.gemm, &packs));
+    assert_true(packs >= large.gemm.m * large.gemm.n * sizeof(float));
+    used = mot__device_used(large.device);
+    mot__gemm_packs_enter(large.device);
+    large_run(&large, "with packs");
+    assert_int_equal(mot__gemm_packs_held(large.device), mot__buffer_bytes(packs));
+    assert_int_equal(mot__device_used(large.device), used + mot__buffer_bytes(packs));
+    large.device->counts.allocations = 0;
+    large_run(&large, "with the same packs");
+    assert_int_equal(large.device->counts.allocations, 0);
+    mot__gemm_packs_leave(large.device);
+    assert_int_equal(mot__gemm_packs_held(large.device), 0);
+    assert_int_equal(mot__device_used(large.device), used);
+    large_close(&large);
+}
+
+static void a_product_without_room_for_packs_goes_to_another(void **state)
+{
+    struct large large;
+
+    (void)state;
+    if (!MOTLEY_CLBLAST || test_small())
+        skip();
+    large_open(&large);
+    mot__gemm_packs_allow(large.device, 4096);
+    large_run(&large, "without packs");
+    assert_int_equal(mot__gemm_packs_held(large.device), 0);
+    assert_int_equal(mot__gemm_chosen(large.device, false, false), MOT__GEMM_CLBLAST);
+    assert_int_equal(large.device->gemm->spare[0], MOT__GEMM_TILE_GPU);
+    large.gemm.m = 5; /* a small one wants none: CLBlast computes it as before */
+    large_run(&large, "small");
+    mot__gemm_packs_allow(large.device, SIZE_MAX);
+    large.gemm.m = 897;
+    large_run(&large, "with packs");
+    assert_true(mot__gemm_packs_held(large.device) > 0);
+    large_close(&large);
+}
+
+/* The event of a large product is that of its last kernel alone, which takes a small part of the
+ * time on a CPU: most of what the product took must be in the profile all the same. */
+static void a_product_of_several_kernels_is_timed_as_one(void **state)
+{
+    struct mot_kernel_time row[8];
+    struct large large;
+    double took, told = 0;
+    size_t count, i;
+
+    (void)state;
+    if (!MOTLEY_CLBLAST || test_small() ||
+        mot__device_facts(test_device_at(0))->info.type != MOT_DEVICE_CPU)
+        skip();
+    large_open(&large);
+    large_run(&large, "compiled");
+    assert_ok(mot__device_profile(large.device, row, 8, &count));
+    took = mot__clock_s();
+    for (i = 0; i < 3; i++)
+        assert_ok(mot__gemm(large.device, &large.gemm));
+    assert_ok(mot__device_finish(large.device));
+    took = mot__clock_s() - took;
+    assert_ok(mot__device_profile(large.device, row, 8, &count));
+    for (i = 0; i < count; i++)
+        told += strcmp(row[i].name, "clblast") == 0 ? row[i].seconds : 0;
+    if (!(told > 0.5 * took && told <= took))
+        fail_msg("the profile tells of %g s of %g", told, took);
+    large_close(&large);
 }
 
 static void rehearsing_queues_nothing(void **state)
@@ -557,6 +748,8 @@ int main(void)
         cmocka_unit_test(cpu_tile_matches_openblas_at_every_edge),
         cmocka_unit_test(gpu_tile_matches_openblas_at_every_edge),
         cmocka_unit_test(tiles_match_openblas_on_large_shapes),
+        cmocka_unit_test(dot_products_match_openblas_at_every_edge),
+        cmocka_unit_test(a_row_has_the_same_bits_however_many_are_computed),
         cmocka_unit_test(bias_activation_alpha_and_accumulation_are_fused_rightly),
         cmocka_unit_test(clblast_matches_openblas),
         cmocka_unit_test(empty_sizes_do_nothing_or_give_the_bias),
@@ -570,6 +763,9 @@ int main(void)
         cmocka_unit_test(a_wish_goes_first),
         cmocka_unit_test(a_suspect_clblast_is_taken_only_by_wish_and_after_its_test),
         cmocka_unit_test(gpus_get_clblast_where_it_is_built_in),
+        cmocka_unit_test(packs_come_from_the_pool_and_go_with_their_user),
+        cmocka_unit_test(a_product_without_room_for_packs_goes_to_another),
+        cmocka_unit_test(a_product_of_several_kernels_is_timed_as_one),
         cmocka_unit_test(rehearsing_queues_nothing),
     };
 

@@ -235,6 +235,45 @@ static void two_processes_may_start_together(void **state)
     }
 }
 
+static struct mot__kernel *get(mot__device *device, const char *program, const char *kernel,
+                               const char *defines)
+{
+    struct mot__kernel *out = NULL;
+
+    assert_ok(mot__kernel_get(device, program, kernel, defines, &out));
+    return out;
+}
+
+static uint64_t compiles_of_a_step(mot__device *device)
+{
+    get(device, "gather", "gather_u8", NULL);
+    get(device, "bias", "bias_backward", NULL);
+    get(device, "loss", "loss_record", "-DKIND=0");
+    get(device, "scan", "scan_odd", NULL);
+    get(device, "update", "update_adam", NULL);
+    return mot__device_counts(device)->compiles;
+}
+
+static void the_files_of_a_step_are_one_build(void **state)
+{
+    const char *dir = folder_path(&room()->folder, "step");
+    mot__device *device = open_cached(dir);
+
+    (void)state;
+    assert_int_equal(compiles_of_a_step(device), 1);
+    assert_int_equal(compiles_of_a_step(device), 1);
+    get(device, "loss", "loss_record", "-DKIND=1"); /* that is not in it */
+    assert_int_equal(mot__device_counts(device)->compiles, 2);
+    mot__device_close(device);
+    device = open_cached(dir);
+    assert_int_equal(compiles_of_a_step(device), 0);
+    mot__device_close(device);
+    device = open_cached(""); /* a driver that refused them together */
+    device->step_refused = true;
+    assert_int_equal(compiles_of_a_step(device), 5);
+    mot__device_close(device);
+}
+
 static void what_cannot_be_had_is_said_in_words(void **state)
 {
     mot__device *device = open_cached("");
@@ -270,6 +309,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_driver_that_keeps_binaries_is_asked_for_none),
         cmocka_unit_test(an_empty_cache_dir_writes_nothing),
         cmocka_unit_test(two_processes_may_start_together),
+        cmocka_unit_test(the_files_of_a_step_are_one_build),
         cmocka_unit_test(what_cannot_be_had_is_said_in_words),
     };
 

@@ -344,6 +344,20 @@ static void one_of_two_lanes_fails(void **state)
     assert_int_equal(unsetenv("MOTLEY_STAGING"), 0);
 }
 
+/* Did the last run's log say this? */
+static bool logged(const char *words)
+{
+    char line[1400];
+    FILE *file = fopen(folder_path(&folder, "log"), "r");
+    bool found = false;
+
+    while (file && fgets(line, sizeof line, file))
+        found |= strstr(line, words) != NULL;
+    if (file)
+        fclose(file);
+    return found;
+}
+
 static void a_compiler_that_fails_is_told(void **state)
 {
     char programs[512];
@@ -354,6 +368,8 @@ static void a_compiler_that_fails_is_told(void **state)
     run("0", "clCreateProgramWithSource", FAULT_RETURN, -6, EACH_S);
     folder_remove(programs);
     run("0", "clBuildProgram", FAULT_RETURN, -11, EACH_S);
+    /* The first is the GEMM's, the second the files of a step: those are then built one by one. */
+    assert_true(logged("clBuildProgram, mode 1, -11: borne without a word: 2 of"));
 }
 
 static int set_up(void **state)

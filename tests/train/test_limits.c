@@ -263,6 +263,44 @@ static void the_plan_agrees_with_the_pool(void **state)
 
 /* ---- too little ---- */
 
+/* A product of 1024 x 1024 x 1024 is one that CLBlast packs for. */
+static void packed_operands_are_in_the_plan_and_can_be_done_without(void **state)
+{
+    static const char net[] = "input 20, dense 1024 relu, dense 1024 relu, dense 5";
+    const char *const wish = getenv("MOTLEY_GEMM");
+    struct train_set set = train_set_make(1024, 20, 5, 1);
+    struct mot_trainer_config config = train_config();
+    struct mot_plan plan;
+    struct mot_bytes bytes;
+    char memory[32] = "";
+    double loss[2];
+
+    (void)state;
+    if (!wish || strcmp(wish, "clblast") != 0)
+        skip();
+    for (size_t i = 0; i < 2; i++) { /* with plenty, then without room for the packs */
+        struct train_run run =
+            open_limited("0", i ? memory : NULL, net, &config, train_data(&set, false, 1024));
+
+        plan = train_plan(&run, 0);
+        assert_int_equal(plan.micros, 1);
+        train_steps(&run, 2);
+        loss[i] = train_metrics(&run).loss;
+        assert_ok(mot_bench_bytes(run.trainer, 0, &bytes));
+        assert_int_equal(bytes.packs, plan.bytes.packs);
+        assert_int_equal(bytes.packs > 0, i == 0);
+        assert_int_equal(bytes.total, plan.bytes.total);
+        if (i)
+            assert_true(bytes.peak <= plan.limit);
+        snprintf(memory, sizeof memory, "%llu",
+                 (unsigned long long)(plan.bytes.total - plan.bytes.packs / 2));
+        train_close(&run);
+    }
+    if (!(fabs(loss[0] - loss[1]) < 1e-4))
+        fail_msg("loss %g with packs, %g without", loss[0], loss[1]);
+    train_set_clear(&set);
+}
+
 /* The sentence names the least that does, whether there is data yet or not; a kilobyte less does
  * not do. */
 static void check_least(const char *devices, enum mot_strategy strategy)
@@ -321,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_callback_is_called_for_each_micro_batch),
         cmocka_unit_test(evaluation_and_prediction_take_what_is_left),
         cmocka_unit_test(the_plan_agrees_with_the_pool),
+        cmocka_unit_test(packed_operands_are_in_the_plan_and_can_be_done_without),
         cmocka_unit_test(a_limit_below_the_smallest_plan_is_told_with_what_would_do),
     };
 

@@ -1,6 +1,9 @@
 /* list.c - what the library may ask a compiler for, one line each: rules, program, defines.
  * gpu: a kernel for GPU-class devices. spare: the CPU's GEMM where a GPU fell back on it; GPUs are
- * never that wide in OpenCL's eyes, so not all of them. cpu: CPU-class. */
+ * never that wide in OpenCL's eyes, so not all of them. cpu: CPU-class.
+ *
+ *   list          all of it
+ *   list step     the files whose texts make up the program `step`, in their order */
 #include "device/kernels.h"
 #include "device/variants.h"
 
@@ -19,6 +22,8 @@ static void list(const char *program)
     size_t i;
 
     for (i = 0; mot__variant(program, i, defines, sizeof defines); i++) {
+        if (mot__step_has(program, defines))
+            continue;
         if (!cpu_only)
             printf("gpu %s -DCLASS_CPU=0 %s\n", program, defines);
         else if (may_fall_back(defines))
@@ -27,12 +32,20 @@ static void list(const char *program)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct mot__kernel_text *row;
+    size_t i;
 
+    if (argc > 1 && strcmp(argv[1], MOT__STEP) == 0) {
+        for (i = 0; mot__step_files[i]; i++)
+            puts(mot__step_files[i]);
+        return 0;
+    }
     for (row = mot__kernel_texts; row->name; row++)
         if (strcmp(row->name, "common") != 0)
             list(row->name);
+    printf("gpu %s -DCLASS_CPU=0 %s\n", MOT__STEP, mot__step_defines);
+    printf("cpu %s -DCLASS_CPU=1 %s\n", MOT__STEP, mot__step_defines);
     return 0;
 }

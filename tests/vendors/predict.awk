@@ -24,8 +24,8 @@
 #   step = the longest of device, host and link: steps are queued ahead, batches go up meanwhile
 #
 # The CPU at hand (here) by the same reasoning: its tile works from registers, so an item needs its
-# multiply-adds alone, at the peak that is measured; tiles of 8 x 32, no more groups than 4 a core or
-# 512 Ki multiply-adds each; host and device share the cores, so they add up.
+# multiply-adds alone, at the peak that is measured; tiles of 8 x 32, no more groups than 2 a core or
+# 320 Ki multiply-adds each; host and device share the cores, so they add up.
 
 function least(a, b) { return a < b ? a : b }
 function most(a, b) { return a > b ? a : b }
@@ -56,7 +56,7 @@ function gpu_us(c, m, n, k, ta, tb,    what, groups, each, items, loads, clocks,
 }
 
 function cpu_us(c, m, n, k,    groups, share) {
-    groups = most(1, least(int(m * n * k / 524288), 4 * cores[c]))
+    groups = most(1, least(int(m * n * k / 327680), 2 * cores[c]))
     share = up(groups, cores[c]) / groups # of the work, on the busiest core
     arithmetic_us = 2e-3 * up(m, 8) * 8 * up(n, 32) * 32 * k * share * cores[c] / peak[c]
     return with_memory(c, m, n, k)
