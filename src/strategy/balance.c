@@ -1,6 +1,7 @@
 /* balance.c - samples from the lanes, and the review that may change shares. */
 #include "strategy/balance.h"
 
+#include "base/median.h"
 #include "base/size.h"
 #include "base/thread.h"
 
@@ -8,12 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH 1.05        /* a step must become so much shorter ... */
-#define WORTH_LEAVING 1.2 /* ... or so much, to leave a replica out ... */
+#define WORTH_START 1.10  /* a step must become so much shorter to start with uneven shares; ... */
+#define WORTH 1.05        /* ... so much to change them, when steps and no trial tell, ... */
+#define OFTEN 3           /* ... in so many reviews in a row; */
+#define MUCH 2.0          /* so much more of that saving ... */
+#define OFTEN_MUCH 2      /* ... wants fewer, ... */
+#define LITTLE 0.4        /* ... and so much of it ... */
+#define OFTEN_LITTLE 6    /* ... will do where so many ask for it; */
+#define WORTH_LEAVING 1.2 /* and so much to leave a replica out, in as many as for much */
 #define WORTH_MOST 2.0
-#define HELPED 0.97    /* a step of so much of what it was tells that a change helped */
-#define TWICE 2        /* ... in so many reviews in a row */
-#define PERIOD_S 0.25  /* a review sums up at least so much: what passes sooner is noise */
+#define PERIOD_S 0.5   /* a review sums up at least so much: what passes sooner is noise */
 #define LARGER_MOST 64 /* times the batch: the largest that is advised */
 
 struct lane {
@@ -38,8 +43,9 @@ struct mot__balance {
     size_t rows;            /* of a whole batch */
     size_t seen;            /* reviews in a row that asked for what is in asked */
     enum mot__review asked;
-    double worth;     /* what a change must promise; more after one that kept no promise */
-    double changed_s; /* a step took so long before the last change; 0: that was judged */
+    double worth;      /* what a change must promise; more after one that kept no promise */
+    double changed_s;  /* a step took so long before the last change; 0: that was judged */
+    double promised_s; /* and should take so long after it */
 };
 
 /* ---- opening ---- */
@@ -114,19 +120,6 @@ void mot__balance_most(mot__balance *balance, size_t lane, size_t rows)
     balance->lane[lane].pace.most = rows;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *value, size_t count)
-{
-    qsort(value, count, sizeof *value, by_size);
-    return value[count / 2];
-}
-
 /* The median of the steps that had this share; false: too few of them. */
 static bool measure(const struct lane *lane, double *own_s, double *whole_s)
 {
@@ -141,8 +134,8 @@ static bool measure(const struct lane *lane, double *own_s, double *whole_s)
     }
     if (count < MOT__BALANCE_WINDOW / 16)
         return false;
-    *own_s = median(own, count);
-    *whole_s = median(whole, count);
+    *own_s = mot__median(own, count);
+    *whole_s = mot__median(whole, count);
     return true;
 }
 
@@ -261,7 +254,8 @@ void mot__balance_start(mot__balance *balance, size_t rows, size_t *share)
     const double even_s = split_evenly(balance, rows, balance->trial);
 
     balance->rows = rows;
-    if (!(best_s > 0) || (even_s < WORTH * best_s && !too_many(balance, rows, balance->trial)))
+    if (!(best_s > 0) ||
+        (even_s < WORTH_START * best_s && !too_many(balance, rows, balance->trial)))
         memcpy(share, balance->trial, balance->config.lanes * sizeof *share);
     take(balance, share);
 }
@@ -332,12 +326,17 @@ static size_t larger_batch(const mot__balance *balance, const bool *fewer, doubl
 
 /* ---- the review ---- */
 
-/* Asked for often enough in a row? */
-static bool insist(mot__balance *balance, enum mot__review what)
+/* Asked for often enough in a row? times: what a step takes now, of what it would. */
+static bool insist(mot__balance *balance, enum mot__review what, double times)
 {
+    const double saving = (times - 1) / (balance->worth - 1);
+    const size_t often = what == MOT__REVIEW_LEAVE || saving > MUCH ? OFTEN_MUCH
+                         : saving > 1                               ? OFTEN
+                                                                    : OFTEN_LITTLE;
+
     balance->seen = balance->asked == what ? balance->seen + 1 : 1;
     balance->asked = what;
-    return what != MOT__REVIEW_KEEP && balance->seen >= TWICE;
+    return what != MOT__REVIEW_KEEP && balance->seen >= often;
 }
 
 static size_t count_rows(const mot__balance *balance, const size_t *share)
@@ -358,13 +357,14 @@ static struct mot__reviewed leave(mot__balance *balance, double sync_s, size_t *
     return found;
 }
 
-/* Did the last change shorten the step? If not, the next must promise more. */
+/* Did the last change save at least half of what it promised? If not, the next must promise more.
+ */
 static void learn(mot__balance *balance, double now_s)
 {
     if (balance->changed_s > 0)
-        balance->worth = now_s > HELPED * balance->changed_s
+        balance->worth = now_s > (balance->changed_s + balance->promised_s) / 2
                              ? fmin(1 + 2 * (balance->worth - 1), WORTH_MOST)
-                             : WORTH;
+                             : fmax(1 + (balance->worth - 1) / 2, WORTH);
     balance->changed_s = 0;
 }
 
@@ -393,10 +393,10 @@ struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share)
     worth = worth_leaving(balance, share);
     if (found.before_s > worth * fewer_s && best_s > worth * fewer_s)
         found.what = MOT__REVIEW_LEAVE;
-    else if (found.before_s > balance->worth * best_s)
+    else if (found.before_s > (1 + LITTLE * (balance->worth - 1)) * best_s)
         found.what = MOT__REVIEW_SHARE;
     found.after_s = found.what == MOT__REVIEW_LEAVE ? fewer_s : best_s;
-    if (!insist(balance, found.what)) {
+    if (!insist(balance, found.what, found.before_s / best_s)) {
         found.what = MOT__REVIEW_KEEP;
         return found;
     }
@@ -404,6 +404,7 @@ struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share)
         found = leave(balance, sync_s, share, found);
     found.kept = count_rows(balance, share);
     balance->changed_s = found.before_s;
+    balance->promised_s = found.after_s;
     take(balance, share);
     return found;
 }

@@ -1,9 +1,10 @@
 /* balance.h - shares by measured speed while a trainer runs: lanes tell how long each step took
  * them, and every so many steps the paces are fitted anew and the shares reviewed.
  *
- * Shares change only when the better ones would save a twentieth of the step, twice in a row, so
- * that noise moves no row; every change is told with its figures. Replicas that make the whole
- * slower than it would be without them are left out, where that is allowed. */
+ * Shares change only when the better ones would save a tenth of the step, in two reviews in a row,
+ * a twentieth, in three, or a fiftieth, in six, so that noise moves no row; every change is told
+ * with its figures. Replicas that make the whole slower than it would be without them are left out,
+ * where that is allowed. */
 #ifndef MOT_STRATEGY_BALANCE_H
 #define MOT_STRATEGY_BALANCE_H
 

@@ -8,7 +8,8 @@
 
 #define FIRST 8           /* rows */
 #define ENOUGH_S 0.1      /* no larger shard once so much time is gone */
-#define OFTEN_S 0.01      /* shards quicker than this are timed three times */
+#define OFTEN 3           /* a shard is timed so often, the shortest counts, ... */
+#define OFTEN_S 0.15      /* ... unless that would take longer than this */
 #define QUANTUM_LEAST 256 /* rows: with fewer, whole quanta would cost more than they save */
 #define QUANTUM_S 0.02    /* a pass may take so long to be worth asking for the quantum */
 
@@ -61,7 +62,7 @@ static mot_status time_rows(mot_replica *replica, size_t rows, double *seconds, 
     int turn;
 
     *seconds = INFINITY;
-    for (turn = 0; turn < 3 && (turn == 0 || *seconds < OFTEN_S); turn++) {
+    for (turn = 0; turn < OFTEN && (turn == 0 || OFTEN * *seconds < OFTEN_S); turn++) {
         MOT_TRY(pass(replica, rows, &one));
         *seconds = fmin(*seconds, one);
         longest = fmax(longest, one);

@@ -194,6 +194,24 @@ static void noise_moves_no_row(void **state)
     mot__balance_close(balance);
 }
 
+/* A trial is short: what it tells of twelve percent may be its own noise, of forty not. */
+static void a_trial_must_be_clear_to_start_with_uneven_shares(void **state)
+{
+    struct machine m = {{1e-4, 1e-4}, {1e-5, 1.12e-5}, 1e-4, 0, 11, 2};
+    size_t share[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        mot__balance *balance = open_balance(2, true);
+
+        told_at_two_sizes(&m, balance, 4096);
+        mot__balance_start(balance, 4096, share);
+        assert_in_range(share[0], i ? 2340 : 2048, i ? 2440 : 2048);
+        mot__balance_close(balance);
+        m.per_row_s[1] = 1.4e-5;
+    }
+}
+
 static void shares_follow_a_device_that_slows_down(void **state)
 {
     struct machine m = {{1e-4, 1e-4}, {1e-5, 1e-5}, 1e-4, 0.03, 12, 2};
@@ -269,6 +287,7 @@ int main(void)
         cmocka_unit_test(nobody_takes_more_than_the_cap),
         cmocka_unit_test(the_quantum_is_what_one_more_row_costs),
         cmocka_unit_test(noise_moves_no_row),
+        cmocka_unit_test(a_trial_must_be_clear_to_start_with_uneven_shares),
         cmocka_unit_test(shares_follow_a_device_that_slows_down),
         cmocka_unit_test(a_device_that_slows_the_whole_is_left_out),
     };
