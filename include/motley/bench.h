@@ -83,6 +83,17 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
                            const struct mot_bench_config *bench, struct mot_bench_train *out,
                            struct mot_breakdown *part);
 
+/* The same on all devices of a fleet in three ways, by turns: seconds for each in all. The parts of
+ * the ceiling are medians of what each turn gave. */
+struct mot_bench_scale {
+    double even, by_speed; /* samples/s with even shares, and with shares by measured speed */
+    double ceiling;        /* samples/s without communication: no training */
+    double even_of_ceiling, speed_of_ceiling;
+};
+mot_status mot_bench_scale(mot_fleet *fleet, const mot_model *net,
+                           const struct mot_trainer_config *config, mot_data *data, double seconds,
+                           struct mot_bench_scale *out);
+
 /* ---- a batch that suits ---- */
 
 struct mot_tune_batch { /* one row of the table */

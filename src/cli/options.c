@@ -44,11 +44,12 @@ const struct command command_table[] = {
      "Lines are index,class,probability. Give the --net that the weights were trained with.",
      command_predict},
     {"bench", BENCH, "gemm|allreduce|train|scale", "measure, every figure beside its limit",
-     "gemm: each candidate for the products of the presets and for squares, beside the peak of the "
-     "arithmetic units. allreduce: 1 KB to 256 MB over the devices, beside the time no host-staged "
+     "gemm: each candidate for the products of the presets and for squares, or of --net alone, "
+     "beside the peak of the arithmetic units. allreduce: 1 KB to 256 MB over the devices, beside "
+     "the time no host-staged "
      "one can beat. train: samples a second with host batches and with resident data, and where "
      "the time and the bytes go. scale: one device, then two, and so on, beside the same devices "
-     "without communication. The median of five windows; run it alone.",
+     "without communication, by turns. The median of five windows; run it alone.",
      command_bench},
     {"tune", TUNE, NULL, "measure what suits these devices and this network, and remember it",
      "Each part has an option of its own; without any, all are measured. --choices tries matrix "
@@ -104,7 +105,7 @@ const struct option option_table[] = {
     {"shares", "auto|even|3,1", "auto", RUNS | MEASURES, OPTION_TEXT, AT(shares),
      "how a batch is split: by measured speed, evenly, or by these weights"},
     {"memory", "TEXT", NULL, RUNS | MEASURES, OPTION_TEXT, AT(memory),
-     "most memory to use: 1G for each device, or 0=512M,1=2G"},
+     "most memory to use: 1G for each device, or 0=512M,1=2G; devices by any of their names"},
     {"verify", "N", "200", TRAIN, OPTION_SEED, AT(verify),
      "compare the replicas every N steps, their variables to the bit; 0 never"},
     {"on-differ", "resend|stop", "resend", TRAIN, OPTION_CHOICE, AT(on_differ),

@@ -49,7 +49,7 @@ for net in mlp10 mlp64 mlp512; do
     peer "$net" jax
 done
 for net in mlp10 mlp64 mlp512; do
-    rate "$net, mirrored on 0/2" --net "$net" --devices 0/2 --strategy mirrored
+    rate "$net, mirrored on 0/2" --net "$net" --devices 0/2 --strategy mirrored --shares even
     peer "$net" tf_mirrored2
 done
 for net in mlp10 mlp512; do

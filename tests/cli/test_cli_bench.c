@@ -180,7 +180,8 @@ static void scale_has_a_row_for_each_number_of_devices(void **state)
         const json_t *row = json_array_get(rows, i);
 
         texts_in(row, "devices");
-        numbers_in(row, "count even by_speed ceiling speed_up efficiency of_ceiling");
+        numbers_in(row,
+                   "count even by_speed ceiling speed_up efficiency even_of_ceiling of_ceiling");
         assert_int_equal(json_integer_value(json_object_get(row, "count")), i + 1);
         check_near("efficiency", number(row, "efficiency"),
                    number(row, "speed_up") / (double)(i + 1), 1e-9);
@@ -188,7 +189,33 @@ static void scale_has_a_row_for_each_number_of_devices(void **state)
     json_decref(root);
     place_run(&place, "", "bench scale --data data --net 'dense 10' --batch 32 --seconds 0.05");
     place_expect(&place, 0, "");
-    assert_non_null(strstr(place.out, "  speedup  efficiency  of ceil\n"));
+    assert_non_null(strstr(place.out, "  speedup  efficiency   of the ceiling:\n"));
+    place_close(&place);
+}
+
+static void gemm_takes_the_network_and_the_batch_that_were_asked_for(void **state)
+{
+    static const char *const what[] = {"net forward", "net weights"};
+    struct place place;
+    json_t *root, *rows;
+    size_t i;
+
+    (void)state;
+    place_open(&place);
+    root = document(&place, "bench gemm --net 'dense 9' --batch 3 --seconds 0.1 --json");
+    rows = json_object_get(json_array_get(json_object_get(root, "devices"), 0), "rows");
+    assert_int_equal(json_array_size(rows), 2); /* nothing wants a gradient of the input */
+    for (i = 0; i < 2; i++) {
+        const json_t *row = json_array_get(rows, i);
+
+        numbers_in(row, "m n k tile-cpu");
+        assert_string_equal(json_string_value(json_object_get(row, "what")), what[i]);
+        assert_int_equal(json_integer_value(json_object_get(row, i ? "k" : "m")), 3);
+        assert_int_equal(json_integer_value(json_object_get(row, i ? "m" : "n")), 9);
+    }
+    json_decref(root);
+    place_run(&place, "", "bench gemm --net 'dense 9, folded 3'");
+    place_expect(&place, 2, "folded");
     place_close(&place);
 }
 
@@ -280,6 +307,7 @@ int main(void)
         cmocka_unit_test(train_has_what_comparisons_need),
         cmocka_unit_test(a_printed_breakdown_adds_up),
         cmocka_unit_test(scale_has_a_row_for_each_number_of_devices),
+        cmocka_unit_test(gemm_takes_the_network_and_the_batch_that_were_asked_for),
         cmocka_unit_test(allreduce_has_both_ways_beside_their_bound),
         cmocka_unit_test(why_lists_cures_and_tries_them),
     };

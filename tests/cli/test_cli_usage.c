@@ -278,7 +278,8 @@ static void limits_and_shares_that_do_not_fit_are_told(void **state)
 {
     static const struct bad bad[] = {
         {"train --data data --memory lots", 2, "memory limit \"lots\", character 1: expected"},
-        {"train --data data --memory 7=1G", 2, "memory limit \"7=1G\": there is no device 7"},
+        {"train --data data --memory 7=1G", 2, "memory limit \"7=1G\": devices \"7\": "},
+        {"train --data data --memory pci:zz=1G", 2, "\"pci:zz\" at character 1 is not a PCI"},
         {"train --data data --memory 4K", 1, "4096"},
         {"train --data data --memory 3M", 1, "one layer at a time; the limit is 3145728"},
         {"train --data data --memory 3M --plan", 1, "K would do for a row at a time"},

@@ -1,0 +1,234 @@
+/* bench_train.c - motley bench train: rate, first step, where the time and the bytes go. */
+#include "cli/bench.h"
+#include "cli/first.h"
+#include "cli/parts.h"
+
+#include <math.h>
+#include <motley/bench.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void tell_parts(struct bench *bench, const struct mot_breakdown *part, size_t replicas)
+{
+    double percent[PARTS];
+    size_t r, i;
+
+    put_array(&bench->json, "breakdown");
+    for (r = 0; r < replicas; r++) {
+        put_object(&bench->json, NULL);
+        put_text(&bench->json, "device", mot_fleet_label(bench->session.fleet, r));
+        if (bench_people(bench))
+            printf("  device %-6s", mot_fleet_label(bench->session.fleet, r));
+        parts_percent(&part[r], percent);
+        for (i = 0; i < PARTS; i++) {
+            put_number(&bench->json, part_name[i], part_value(&part[r], i));
+            if (bench_people(bench))
+                printf("  %s %.1f %%", part_name[i], percent[i]);
+        }
+        if (bench_people(bench))
+            printf("\n");
+        put_end(&bench->json);
+    }
+    put_end(&bench->json);
+}
+
+static void tell_counts(struct bench *bench, const struct mot_bench_train *t)
+{
+    const double n = (double)t->steps;
+
+    put_object(&bench->json, "per_step");
+    put_number(&bench->json, "launches", (double)t->count.launches / n);
+    put_number(&bench->json, "waits", (double)t->count.waits / n);
+    put_number(&bench->json, "upload_bytes", (double)t->count.upload_bytes / n);
+    put_number(&bench->json, "download_bytes", (double)t->count.download_bytes / n);
+    put_end(&bench->json);
+    if (bench_people(bench))
+        printf("  a step: %.1f launches, %.1f waits, %.0f bytes up, %.0f down (device %s)\n",
+               (double)t->count.launches / n, (double)t->count.waits / n,
+               (double)t->count.upload_bytes / n, (double)t->count.download_bytes / n,
+               mot_fleet_label(bench->session.fleet, 0));
+}
+
+static const struct {
+    const char *name;
+    size_t offset;
+} bytes_table[] = {
+#define BYTES(field)                                                                               \
+    {                                                                                              \
+#field, offsetof(struct mot_bytes, field)                                                  \
+    }
+    BYTES(parameters), BYTES(gradients), BYTES(state), BYTES(live),  BYTES(arena),
+    BYTES(packs),      BYTES(staging),   BYTES(data),  BYTES(other), BYTES(total),
+#undef BYTES
+};
+
+static void tell_bytes(struct bench *bench, const struct mot_bytes *bytes, size_t replicas)
+{
+    const struct mot_bytes *b;
+    uint64_t value, always;
+    size_t i;
+
+    put_array(&bench->json, "bytes");
+    for (b = bytes; b < bytes + replicas; b++) {
+        const char *label = mot_fleet_label(bench->session.fleet, (size_t)(b - bytes));
+
+        put_object(&bench->json, NULL);
+        put_text(&bench->json, "device", label);
+        if (bench_people(bench))
+            printf("  bytes %-6s", label);
+        for (i = 0; i < sizeof bytes_table / sizeof *bytes_table; i++) {
+            memcpy(&value, (const char *)b + bytes_table[i].offset, sizeof value);
+            put_count(&bench->json, bytes_table[i].name, value);
+            if (bench_people(bench))
+                printf("  %s %llu", bytes_table[i].name, (unsigned long long)value);
+        }
+        put_end(&bench->json);
+        always = b->parameters + b->gradients + b->state;
+        if (bench_people(bench))
+            printf("; all but staging and data %.2f x what lives\n",
+                   (double)(always + b->arena) / (double)(always + b->live));
+    }
+    put_end(&bench->json);
+}
+
+/* No device multiplies faster than its units: samples/s if a step were its products alone. */
+static mot_status measure_limit(struct bench *bench)
+{
+    const bool one = bench->options->strategy == MOT_STRATEGY_SINGLE;
+    struct mot_bench_gemm shape;
+    double peak = NAN, flop = 0;
+    const char *pass;
+    size_t i;
+    const mot_status status = one ? mot_bench_peak(bench->session.fleet, 0, &peak)
+                                  : mot_bench_peak_all(bench->session.fleet, &peak);
+
+    if (status != MOT_OK)
+        return status;
+    for (i = 0; mot_bench_gemm_of(bench->session.net, 1, i, &shape, &pass); i++)
+        flop += 2.0 * (double)shape.m * (double)shape.n * (double)shape.k;
+    bench->limit = flop > 0 ? peak * 1e9 / flop : NAN;
+    put_number(&bench->json, "peak_gflops", peak);
+    put_number(&bench->json, "limit_samples_per_s", bench->limit);
+    if (bench_people(bench) && flop > 0)
+        printf("limit: %.0f samples/s, if a step were its matrix products at the measured peak of "
+               "%.0f GFLOP/s\n",
+               bench->limit, peak);
+    return MOT_OK;
+}
+
+static void tell_rate(struct bench *bench, bool resident, const struct mot_bench_train *t)
+{
+    put_number(&bench->json, "samples_per_s", t->samples_per_s);
+    put_number(&bench->json, "slowest", t->slowest);
+    put_number(&bench->json, "fastest", t->fastest);
+    put_number(&bench->json, "of_limit", t->samples_per_s / bench->limit);
+    if (!bench_people(bench))
+        return;
+    printf("%s: %.0f samples/s (%.0f to %.0f), %.1f us a step",
+           resident ? "resident data" : "host batches", t->samples_per_s, t->slowest, t->fastest,
+           (double)t->batch / t->samples_per_s * 1e6);
+    if (!isnan(bench->limit))
+        printf(", %.3f of the limit", t->samples_per_s / bench->limit);
+    printf("\n");
+}
+
+static mot_status train_once(struct bench *bench, bool resident, struct mot_breakdown *part,
+                             struct mot_bytes *bytes)
+{
+    const struct mot_trainer_config trainer = bench_trainer(bench);
+    struct mot_bench_config config = mot_bench_config_default();
+    struct mot_bench_train t;
+    mot_status status;
+
+    config.seconds = bench->options->seconds;
+    config.resident = resident;
+    config.bytes = bytes;
+    status = mot_bench_train(bench->session.fleet, bench->session.net, &trainer,
+                             bench->session.data.train, &config, &t, part);
+    if (status != MOT_OK)
+        return status;
+    put_object(&bench->json, resident ? "resident" : "host_batches");
+    tell_rate(bench, resident, &t);
+    tell_parts(bench, part, t.replicas);
+    tell_counts(bench, &t);
+    tell_bytes(bench, bytes, t.replicas);
+    put_end(&bench->json);
+    if (!resident) /* the figure for comparisons stands at the top */
+        put_number(&bench->json, "samples_per_s", t.samples_per_s);
+    return MOT_OK;
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* From opening the devices to the first finished step; the data is there before. */
+static bool start_cold(void *user, double *seconds)
+{
+    struct bench *bench = user;
+    const struct mot_trainer_config trainer = bench_trainer(bench);
+    struct mot_bench_config config = mot_bench_config_default();
+    struct mot_bench_train t;
+    double began;
+
+    config.seconds = 1e-3;
+    config.windows = 1;
+    if (bench_open_data(bench))
+        return false;
+    began = now_s();
+    if (bench_open_fleet(bench, NULL, &bench->session.fleet))
+        return false;
+    *seconds = now_s() - began;
+    if (mot_bench_train(bench->session.fleet, bench->session.net, &trainer,
+                        bench->session.data.train, &config, &t, NULL))
+        return false;
+    *seconds += t.first_step_s;
+    return true;
+}
+
+static void tell_first(struct bench *bench, double cold, double warm)
+{
+    put_number(&bench->json, "first_step_s", warm);
+    put_number(&bench->json, "first_step_cold_s", cold);
+    if (bench_people(bench) && !isnan(warm))
+        printf("first step: cold %.2f s, warm %.3f s\n", cold, warm);
+}
+
+int bench_train(struct bench *bench)
+{
+    struct mot_breakdown *part;
+    struct mot_bytes *bytes;
+    double cold, warm;
+    mot_status status;
+    int code;
+
+    first_measure(start_cold, bench, &cold, &warm); /* before this process loads a driver */
+    status = bench_open_fleet(bench, NULL, &bench->session.fleet);
+    if (status != MOT_OK)
+        return fail_library(status);
+    code = bench_open_data(bench);
+    if (code)
+        return code;
+    part = calloc(mot_fleet_count(bench->session.fleet), sizeof *part);
+    bytes = calloc(mot_fleet_count(bench->session.fleet), sizeof *bytes);
+    if (!part || !bytes) {
+        free(part);
+        free(bytes);
+        return fail(EXIT_FAILED, "out of memory");
+    }
+    bench_tell_what(bench);
+    tell_first(bench, cold, warm);
+    status = measure_limit(bench);
+    if (status == MOT_OK)
+        status = train_once(bench, false, part, bytes);
+    if (status == MOT_OK)
+        status = train_once(bench, true, part, bytes);
+    free(part);
+    free(bytes);
+    return status == MOT_OK ? EXIT_FINE : fail_library(status);
+}
