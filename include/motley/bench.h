@@ -64,6 +64,9 @@ struct mot_bench_config {
     bool resident;           /* data that fits stays on the devices; else host batches go in */
     struct mot_bytes *bytes; /* (replicas) of each at the end; NULL: not asked */
     bool alone; /* replicas do not talk to each other: the ceiling of scaling, not training */
+    /* Automatic shares have stood for so long before anything is measured, or that was waited for
+     * three times; 0: they may still be on the move. */
+    double settle;
 };
 struct mot_bench_config mot_bench_config_default(void);
 

@@ -19,7 +19,8 @@ static mot_status rate_of(mot_fleet *fleet, const mot_model *net,
     mot_status status;
 
     trainer.shares = way == EVEN ? "even" : "auto";
-    config.seconds = seconds;
+    config.seconds = seconds / TURNS;
+    config.settle = seconds / 2;
     config.windows = 1;
     config.alone = way == ALONE;
     status = mot_bench_train(fleet, net, &trainer, data, &config, &t, NULL);
@@ -37,8 +38,7 @@ mot_status mot_bench_scale(mot_fleet *fleet, const mot_model *net,
 
     for (turn = 0; turn < TURNS; turn++) {
         for (way = 0; way < WAYS; way++) {
-            status =
-                rate_of(fleet, net, config, data, seconds / TURNS, (enum way)way, &rate[way][turn]);
+            status = rate_of(fleet, net, config, data, seconds, (enum way)way, &rate[way][turn]);
             if (status != MOT_OK)
                 return status;
         }

@@ -12,6 +12,8 @@
 #define SECONDS 5.0
 #define WINDOWS 5
 #define WARM_STEPS 20
+#define SETTLE_TIMES 3 /* as long as shares shall stand: for more nobody waits */
+#define SETTLE_PARTS 10
 
 struct mot_bench_config mot_bench_config_default(void)
 {
@@ -157,6 +159,20 @@ done:
     return status;
 }
 
+/* Go on until automatic shares have stood for so long. */
+static mot_status settle(struct run *run, double seconds)
+{
+    const double end = mot__clock_s() + SETTLE_TIMES * seconds;
+    const mot__engine *engine = run->trainer.engine;
+    mot_status status = MOT_OK;
+    size_t samples;
+
+    while (status == MOT_OK && mot__clock_s() < end &&
+           mot__clock_s() < mot__engine_shared_s(engine) + seconds)
+        status = steps_for(run, seconds / SETTLE_PARTS, 1, &samples);
+    return status;
+}
+
 static mot_status measure(struct run *run, mot_fleet *fleet, struct mot_breakdown *part)
 {
     const size_t windows = run->config->windows ? run->config->windows : WINDOWS;
@@ -168,6 +184,7 @@ static mot_status measure(struct run *run, mot_fleet *fleet, struct mot_breakdow
     if (!rate)
         return mot__fail(MOT_NO_MEMORY, "%zu windows", windows);
     MOT_TRY(steps_for(run, seconds / 10, WARM_STEPS, &samples));
+    MOT_TRY(settle(run, run->config->settle));
     MOT_TRY(mot_bench_counts(fleet, 0, &run->out->count));
     if (part)
         MOT_TRY(mot_bench_breakdown(&run->trainer, part));

@@ -142,6 +142,7 @@ static mot_status train_once(struct bench *bench, bool resident, struct mot_brea
     mot_status status;
 
     config.seconds = bench->options->seconds;
+    config.settle = bench->options->seconds / 2;
     config.resident = resident;
     config.bytes = bytes;
     status = mot_bench_train(bench->session.fleet, bench->session.net, &trainer,

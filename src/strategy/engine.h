@@ -22,6 +22,8 @@ const mot_replica *mot__engine_replica(const mot__engine *engine,
                                        size_t replica); /* idle lanes only */
 const mot_fleet *mot__engine_fleet(const mot__engine *engine);
 void mot__engine_split(const mot__engine *engine, size_t rows, size_t *share); /* (replicas) */
+/* When automatic shares last changed, by mot__clock_s; 0: never. */
+double mot__engine_shared_s(const mot__engine *engine);
 size_t mot__engine_first(const mot__engine *engine); /* a replica that was not left out */
 bool mot__engine_note(mot__engine *engine, struct mot_note *out); /* false: there is none */
 /* Steps of a group (accumulation) that wait for their update. */

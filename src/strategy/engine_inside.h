@@ -17,6 +17,7 @@ struct mot__engine {
     size_t *share;                   /* scratch */
     size_t *before;                  /* scratch */
     size_t balanced_rows;            /* the batch that automatic shares are made for */
+    double shared_s;                 /* when they last changed */
     bool tried;                      /* every lane's pace was tried */
     struct { /* replicas were left out, and whether that was right is being measured */
         bool on;

@@ -42,6 +42,12 @@ static void set_weights(mot__engine *engine, const size_t *share)
 
     for (i = 0; i < engine->common.replicas; i++)
         engine->weight[i] = (double)share[i];
+    engine->shared_s = mot__clock_s();
+}
+
+double mot__engine_shared_s(const mot__engine *engine)
+{
+    return engine->shared_s;
 }
 
 /* All lanes at once, as they will work. */
