@@ -4,7 +4,8 @@
  * Shares change only when the better ones would save a tenth of the step, in two reviews in a row,
  * a twentieth, in three, or a fiftieth, in six, so that noise moves no row; every change is told
  * with its figures. Replicas that make the whole slower than it would be without them are left out,
- * where that is allowed. */
+ * where that is allowed. Who has no rows, or few, tells no pace: such lanes are idle, are tried
+ * again now and then, and have rows again when that pays. */
 #ifndef MOT_STRATEGY_BALANCE_H
 #define MOT_STRATEGY_BALANCE_H
 
@@ -17,19 +18,21 @@ typedef struct mot__balance mot__balance;
 
 struct mot__balance_config {
     size_t lanes;
-    bool may_leave; /* replicas may be left out for good */
+    bool may_leave; /* replicas may be left out */
 };
 
 /* What a review found. */
 enum mot__review {
     MOT__REVIEW_KEEP,  /* nothing changes */
     MOT__REVIEW_SHARE, /* other shares */
-    MOT__REVIEW_LEAVE  /* fewer replicas */
+    MOT__REVIEW_LEAVE, /* fewer replicas */
+    MOT__REVIEW_RETURN /* more of them: some that were left out have rows */
 };
 struct mot__reviewed {
     enum mot__review what;
-    double before_s, after_s; /* of a step: measured, and as it should become */
-    size_t kept;              /* replicas that have rows now */
+    double before_s,
+        after_s;   /* of a step: measured (0: too little of it), and as it should become */
+    size_t kept;   /* replicas that have rows now */
     size_t larger; /* LEAVE: a batch with which all would be worth their while; 0: none */
 };
 
@@ -49,6 +52,10 @@ void mot__balance_most(mot__balance *balance, size_t lane, size_t rows);
  * clearly better. share (lanes). */
 void mot__balance_start(mot__balance *balance, size_t rows, size_t *share);
 void mot__balance_all(mot__balance *balance); /* nobody is left out, nor ever will be */
+/* Idle lanes that are to be tried again by now (idle, (lanes)); seldom, and ever less so. */
+bool mot__balance_idle(mot__balance *balance, double now_s, bool *idle);
+/* Such a lane's own thread: what that told. */
+void mot__balance_tried(mot__balance *balance, size_t lane, const struct mot__pace *pace);
 /* After each step. Fills share where something changes. */
 struct mot__reviewed mot__balance_review(mot__balance *balance, size_t *share);
 

@@ -167,10 +167,13 @@ static mot_status open_replicas(mot__engine *engine, const struct mot_trainer_co
     common->replicas = config->strategy == MOT_STRATEGY_SINGLE ? 1 : lanes;
     engine->weight = calloc(common->replicas, sizeof *engine->weight);
     engine->share = calloc(2 * common->replicas, sizeof *engine->share);
-    if (!engine->weight || !engine->share ||
+    engine->idle = calloc(3 * common->replicas, sizeof *engine->idle);
+    if (!engine->weight || !engine->share || !engine->idle ||
         !(engine->replica = calloc(common->replicas, sizeof *engine->replica)))
         return mot__fail(MOT_NO_MEMORY, "%zu replicas", common->replicas);
     engine->before = engine->share + common->replicas;
+    engine->came = engine->idle + common->replicas;
+    engine->went = engine->came + common->replicas;
     for (i = 0; i < common->replicas; i++) {
         engine->replica[i].common = common;
         engine->replica[i].rank = engine->replica[i].seat = i;
@@ -256,6 +259,7 @@ void mot__engine_close(mot__engine *engine)
     free(engine->replica);
     free(engine->weight);
     free(engine->share);
+    free(engine->idle);
     free(engine);
 }
 
@@ -513,6 +517,8 @@ mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn
     struct mot__story story = {MOT_OK, ""};
     mot_status status = MOT_OK, waited;
 
+    if (engine->pending == 0)
+        MOT_TRY(mot__engine_remember(engine, mot__engine_review_shares(engine, batch->rows)));
     MOT_TRY(prepare_for(engine, batch, true));
     status = post_shards(engine, mot__job_run,
                          (struct mot__job_shard){.batch = batch,
@@ -531,7 +537,8 @@ mot_status mot__engine_run(mot__engine *engine, mot_batch *batch, mot_replica_fn
         goto done;
     }
     MOT_TRY(mot__engine_remember(engine, status));
-    engine->number++;
+    engine->pending++;
+    engine->pending_rows += batch->rows;
 done:
     mot_batch_close(batch);
     return status;
@@ -601,7 +608,6 @@ mot_status mot__engine_tally_begin(mot__engine *engine)
 {
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    engine->leaving.paused_s = mot__clock_s();
     return mot__engine_remember(engine, post_all(engine, mot__job_tally_begin, NULL, 0));
 }
 
@@ -628,7 +634,6 @@ mot_status mot__engine_tally_end(mot__engine *engine, struct mot_metrics *out)
 
     if (!record)
         return mot__fail(MOT_NO_MEMORY, "%zu records", lanes);
-    engine->leaving.began_s += mot__clock_s() - engine->leaving.paused_s; /* these are no steps */
     MOT_TRY(mot__engine_remember(
         engine, mot__engine_call_all(engine, mot__job_tally_end, &record, sizeof record)));
     for (i = 0; i < lanes; i++)

@@ -19,12 +19,11 @@ struct mot__engine {
     size_t balanced_rows;            /* the batch that automatic shares are made for */
     double shared_s;                 /* when they last changed */
     bool tried;                      /* every lane's pace was tried */
+    bool *idle, *came, *went;        /* scratch, (common.replicas) */
     struct { /* replicas were left out, and whether that was right is being measured */
         bool on;
-        uint64_t since;           /* step */
-        double began_s, before_s; /* a step took before_s with all of them */
-        double paused_s;          /* when the last evaluation began */
-        size_t kept, larger;
+        double before_s; /* a step took with all that were there */
+        size_t were, kept, larger;
     } leaving;
     uint64_t number;     /* of the next step, or of the group it belongs to */
     size_t pending;      /* steps of the group that were not applied yet */

@@ -10,15 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JUDGE_STEPS 64 /* without the replicas left out, before that is judged */
-#define JUDGE_S 0.5
-
 mot_status mot__engine_find_shares(mot__engine *engine)
 {
     struct mot__common *common = &engine->common;
     /* Who asks for mirrored wants a copy on each; central storage has its state on the host. */
-    const struct mot__balance_config config = {
-        .lanes = common->replicas, .may_leave = common->config.strategy == MOT_STRATEGY_AUTO};
+    const bool together = common->strategy->staged || common->replicas == 1;
+    const struct mot__balance_config config = {.lanes = common->replicas,
+                                               .may_leave = together && common->config.strategy ==
+                                                                            MOT_STRATEGY_AUTO};
     enum mot__shares_kind kind;
     mot_status status = MOT_OK;
     size_t i;
@@ -138,28 +137,84 @@ static void tell_shares(mot__engine *engine, const struct mot__reviewed *found)
     mot__notes_add(&engine->notes, &note);
 }
 
-/* ---- fewer replicas ---- */
+/* ---- fewer replicas, and more again ---- */
 
-/* Those with rows, or all of them, work together from here on; all lanes idle. */
-static mot_status seat(mot__engine *engine, const size_t *share, bool all)
+/* "device 1 is used again", "devices 1, 2 are used again"; nothing where there are none. */
+static void write_some(const mot__engine *engine, const bool *some, const char *what, char *out,
+                       size_t bytes)
 {
-    size_t i, seats = 0;
+    size_t i, count = 0, used = 0;
+    char labels[128] = "";
 
-    for (i = 0; i < engine->common.replicas; i++)
-        engine->replica[i].seat = all || share[i] > 0 ? seats++ : MOT__NO_SEAT;
-    engine->common.strategy = seats > 1 ? &mot__strategy_mirrored : &mot__strategy_single;
-    return mot__engine_join(engine, seats);
+    for (i = 0; i < engine->common.replicas && used < sizeof labels; i++)
+        if (some[i])
+            used += (size_t)snprintf(labels + used, sizeof labels - used, "%s%s",
+                                     count++ ? ", " : "", mot__lane_label(engine->replica[i].lane));
+    out[0] = '\0';
+    if (count)
+        snprintf(out, bytes, count > 1 ? "devices %s are %s" : "device %s is %s", labels, what);
 }
 
-static mot_status leave(mot__engine *engine, const struct mot__reviewed *found)
+static void tell_moved(mot__engine *engine, const struct mot__reviewed *found)
+{
+    struct mot_note note = {.kind = MOT_NOTE_SHARES, .step = engine->number, .replica = -1};
+    char came[192], went[192];
+
+    write_some(engine, engine->came, "used again", came, sizeof came);
+    write_some(engine, engine->went, "left out", went, sizeof went);
+    snprintf(note.text, sizeof note.text,
+             "step %llu: %s%s%s from here on: a step took %.3g ms and should take %.3g ms",
+             (unsigned long long)engine->number, came, came[0] && went[0] ? ", " : "", went,
+             1e3 * found->before_s, 1e3 * found->after_s);
+    mot__notes_add(&engine->notes, &note);
+}
+
+/* Who comes back and who goes, if those with rows are to work together, or (share NULL) all. True:
+ * somebody comes. */
+static bool find_moved(mot__engine *engine, const size_t *share)
+{
+    bool some = false;
+    size_t i;
+
+    for (i = 0; i < engine->common.replicas; i++) {
+        const bool out = engine->replica[i].seat == MOT__NO_SEAT, in = !share || share[i] > 0;
+
+        engine->came[i] = out && in;
+        engine->went[i] = !out && !in;
+        some = some || engine->came[i];
+    }
+    return some;
+}
+
+/* Those with rows, or (share NULL) all, work together from here on. Who comes back is brought up to
+ * date first. */
+static mot_status seat(mot__engine *engine, const size_t *share)
 {
     mot_status status = MOT_OK;
+    size_t i, seats = 0;
 
     MOT_TRY(mot__engine_wait_all(engine));
-    MOT_TRY(seat(engine, engine->share, false));
-    engine->leaving.on = true;
-    engine->leaving.since = engine->number;
-    engine->leaving.began_s = mot__clock_s();
+    if (find_moved(engine, share))
+        MOT_TRY(mot__copies_send(engine, mot__engine_first(engine), engine->came));
+    for (i = 0; i < engine->common.replicas; i++)
+        engine->replica[i].seat = !share || share[i] > 0 ? seats++ : MOT__NO_SEAT;
+    engine->common.strategy = seats > 1 ? &mot__strategy_mirrored : &mot__strategy_single;
+    engine->prepared_rows[true] = engine->prepared_rows[false] = 0; /* some had no part in those */
+    MOT_TRY(mot__engine_join(engine, seats));
+done:
+    return status;
+}
+
+static mot_status move(mot__engine *engine, const struct mot__reviewed *found)
+{
+    mot_status status = MOT_OK;
+    size_t i;
+
+    for (engine->leaving.were = i = 0; i < engine->common.replicas; i++)
+        engine->leaving.were += engine->replica[i].seat != MOT__NO_SEAT;
+    MOT_TRY(seat(engine, engine->share));
+    tell_moved(engine, found);
+    engine->leaving.on = found->what == MOT__REVIEW_LEAVE;
     engine->leaving.before_s = found->before_s;
     engine->leaving.kept = found->kept;
     engine->leaving.larger = found->larger;
@@ -172,59 +227,82 @@ static void tell_left(mot__engine *engine, double after_s, bool stay)
     const size_t lanes = engine->common.replicas, kept = engine->leaving.kept;
     const double rows = (double)engine->balanced_rows;
     struct mot_note note = {.kind = MOT_NOTE_SHARES, .step = engine->number, .replica = -1};
-    char rates[96], advice[64] = "";
+    char rates[96];
 
     snprintf(rates, sizeof rates, "(%zu: %.0f samples/s, %zu: %.0f, measured)", kept,
-             rows / after_s, lanes, rows / engine->leaving.before_s);
-    if (engine->leaving.larger)
-        snprintf(advice, sizeof advice, "; try --batch %zu", engine->leaving.larger);
-    if (stay)
-        snprintf(note.text, sizeof note.text,
-                 "step %llu: using %zu of %zu devices: batch %zu is too small for more %s%s",
-                 (unsigned long long)engine->number, kept, lanes, engine->balanced_rows, rates,
-                 advice);
-    else
+             rows / after_s, engine->leaving.were, rows / engine->leaving.before_s);
+    if (!stay)
         snprintf(note.text, sizeof note.text,
                  "step %llu: using all %zu devices again: %zu would be no faster %s",
                  (unsigned long long)engine->number, lanes, kept, rates);
+    else if (engine->leaving.larger)
+        snprintf(note.text, sizeof note.text,
+                 "step %llu: using %zu of %zu devices: batch %zu is too small for more %s; try "
+                 "--batch %zu",
+                 (unsigned long long)engine->number, kept, lanes, engine->balanced_rows, rates,
+                 engine->leaving.larger);
+    else
+        snprintf(
+            note.text, sizeof note.text,
+            "step %llu: using %zu of %zu devices: more are no help at batch %zu, or at a larger "
+            "one %s",
+            (unsigned long long)engine->number, kept, lanes, engine->balanced_rows, rates);
     mot__notes_add(&engine->notes, &note);
 }
 
-/* They were left out in vain: bring them up to date and take them in again, for good. */
+/* They were left out in vain: take them in again, for good. */
 static mot_status take_back(mot__engine *engine)
 {
-    const size_t lanes = engine->common.replicas;
-    bool *to = calloc(lanes, sizeof *to);
-    mot_status status = MOT_OK;
-    size_t i;
+    mot_status status = seat(engine, NULL);
 
-    if (!to)
-        return mot__fail(MOT_NO_MEMORY, "%zu marks", lanes);
-    for (i = 0; i < lanes; i++)
-        to[i] = engine->replica[i].seat == MOT__NO_SEAT;
-    MOT_TRY(mot__copies_send(engine, mot__engine_first(engine), to));
-    MOT_TRY(seat(engine, NULL, true));
+    if (status != MOT_OK)
+        return status;
     mot__balance_all(engine->common.balance);
     mot__balance_start(engine->common.balance, engine->balanced_rows, engine->share);
     set_weights(engine, engine->share);
+    return MOT_OK;
+}
+
+/* Enough steps were measured without the others: was it right? */
+static mot_status judge_leaving(mot__engine *engine, double after_s)
+{
+    const bool stay = after_s < engine->leaving.before_s;
+
+    engine->leaving.on = false;
+    tell_left(engine, after_s, stay);
+    return stay ? MOT_OK : take_back(engine);
+}
+
+/* ---- the review ---- */
+
+/* An idle lane tells no pace; what it could do may have changed. */
+static mot_status try_idle(mot__engine *engine)
+{
+    mot_status status = MOT_OK;
+    size_t i;
+
+    if (!mot__balance_idle(engine->common.balance, mot__clock_s(), engine->idle))
+        return MOT_OK;
+    for (i = 0; i < engine->common.replicas; i++)
+        if (engine->idle[i])
+            MOT_TRY(mot__lane_post(engine->replica[i].lane, mot__job_retry, &engine->replica[i],
+                                   NULL, 0));
 done:
-    free(to);
     return status;
 }
 
-/* Enough steps without the others: was it right? */
-static mot_status judge_leaving(mot__engine *engine)
+static mot_status change(mot__engine *engine, const struct mot__reviewed *found)
 {
-    const double gone_s = mot__clock_s() - engine->leaving.began_s;
-    const double steps = (double)(engine->number - engine->leaving.since);
-    double after_s;
+    mot_status status = MOT_OK;
 
-    if (steps < JUDGE_STEPS || gone_s < JUDGE_S)
-        return MOT_OK;
-    engine->leaving.on = false;
-    after_s = gone_s / steps;
-    tell_left(engine, after_s, after_s < engine->leaving.before_s);
-    return after_s < engine->leaving.before_s ? MOT_OK : take_back(engine);
+    if (found->what == MOT__REVIEW_SHARE)
+        tell_shares(engine, found);
+    else
+        MOT_TRY(move(engine, found));
+    engine->prepared_rows[true] = engine->prepared_rows[false] = 0; /* plans may have to grow */
+    set_weights(engine, engine->share);
+done:
+    return status;
 }
 
 mot_status mot__engine_review_shares(mot__engine *engine, size_t rows)
@@ -234,18 +312,14 @@ mot_status mot__engine_review_shares(mot__engine *engine, size_t rows)
 
     if (!engine->common.balance || rows != engine->balanced_rows)
         return MOT_OK;
-    if (engine->leaving.on)
-        return judge_leaving(engine);
+    MOT_TRY(try_idle(engine));
     mot__engine_split(engine, rows, engine->before);
     found = mot__balance_review(engine->common.balance, engine->share);
-    if (found.what == MOT__REVIEW_KEEP)
-        return MOT_OK;
-    if (found.what == MOT__REVIEW_LEAVE)
-        MOT_TRY(leave(engine, &found));
-    else
-        tell_shares(engine, &found);
-    set_weights(engine, engine->share);
-    engine->prepared_rows[true] = engine->prepared_rows[false] = 0; /* plans grow where they must */
+    if (engine->leaving.on &&
+        found.before_s > 0) /* the first review that follows changes nothing */
+        return judge_leaving(engine, found.before_s);
+    if (found.what != MOT__REVIEW_KEEP)
+        MOT_TRY(change(engine, &found));
 done:
     return status;
 }

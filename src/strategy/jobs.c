@@ -13,7 +13,7 @@ static mot_status ended(mot_replica *replica, mot_status status)
     if (status == MOT_OK)
         return MOT_OK;
     replica->broken = true;
-    if (replica->common->group)
+    if (replica->common->group && replica->seat != MOT__NO_SEAT)
         mot__group_abort(replica->common->group, replica->seat, status);
     return status;
 }
@@ -49,6 +49,21 @@ mot_status mot__job_trial(mot__lane *lane, void *user, void *payload)
 
     (void)lane;
     return replica->dirty ? MOT_OK : mot__trial(replica, &pace[replica->rank]);
+}
+
+mot_status mot__job_retry(mot__lane *lane, void *user, void *payload)
+{
+    mot_replica *replica = user;
+    struct mot__pace pace;
+    mot_status status = MOT_OK;
+
+    (void)lane, (void)payload;
+    if (replica->broken || replica->dirty || !replica->train)
+        return MOT_OK;
+    MOT_TRY(mot__trial(replica, &pace));
+    mot__balance_tried(replica->common->balance, replica->rank, &pace);
+done:
+    return ended(replica, status);
 }
 
 mot_status mot__job_most(mot__lane *lane, void *user, void *payload)
@@ -114,6 +129,8 @@ static mot_status step(mot_replica *replica, const struct mot__job_shard *job)
         MOT_TRY(mot__replica_backward(replica, 1, false, job->commit && done == job->rows));
     } while (done < job->rows);
     MOT_TRY(job->commit ? mot__replica_commit(replica) : mot__device_flush(replica->device));
+    if (!job->commit)
+        mot__replica_pauses(replica);
 done:
     return status;
 }
@@ -141,6 +158,7 @@ static mot_status run(mot_replica *replica, const struct mot__job_shard *job)
     int asked;
 
     replica->told = MOT_OK;
+    mot__replica_begins(replica, job->rows);
     do {
         status = load(replica, job, done, &rows);
         if (status != MOT_OK)
@@ -170,6 +188,7 @@ mot_status mot__job_run(mot__lane *lane, void *user, void *payload)
     (void)lane;
     if (!replica->broken)
         status = run(replica, job);
+    mot__replica_pauses(replica);
     if (!mot__job_run_refused(status))
         status = ended(replica, status);
     mot_batch_close(job->batch);
@@ -189,6 +208,7 @@ static mot_status apply(mot_replica *replica, double lr)
     size_t b;
 
     replica->lr = lr;
+    mot__replica_resumes(replica);
     if (!replica->dirty)
         MOT_TRY(mot__flat_zero(replica->gradients));
     for (b = 0; b < mot__replica_buckets(replica); b++)

@@ -92,19 +92,32 @@ void mot__pace_follow(struct mot__pace *pace, size_t rows, double seconds)
 {
     const double known = mot__pace_of(pace, rows);
     const double paid = (double)mot__size_round_up(rows, pace->quantum);
-    double unseen;
 
     if (rows == 0 || !(seconds > 0))
         return;
     if (!pace->followed && known > 0) {
         /* What is more than a trial's own time again is not overhead but slowness. */
-        unseen = fmin(fmax(seconds - known, 0), known);
-        move_points(pace, unseen, seconds / (known + unseen));
+        pace->unseen_s = fmin(fmax(seconds - known, 0), known);
+        move_points(pace, pace->unseen_s, seconds / (known + pace->unseen_s));
     } else if (pace->points > 0 && fabs(paid / pace->point[0].rows - 1) < APART) {
         move_points(pace, 0, seconds / pace->point[0].seconds);
     }
     pace->followed = true;
     mot__pace_add(pace, rows, seconds);
+}
+
+void mot__pace_retry(struct mot__pace *pace, const struct mot__pace *trial)
+{
+    const struct mot__pace old = *pace;
+
+    *pace = *trial;
+    pace->most = old.most;
+    pace->quantum = old.quantum;
+    pace->followed = old.followed;
+    pace->unseen_s = old.unseen_s;
+    move_points(pace, old.unseen_s, 1);
+    if (pace->points > 0)
+        fit(pace);
 }
 
 size_t mot__pace_quantum(double one_s, double sixteen_s, double all_s, double noise_s)

@@ -19,7 +19,8 @@ struct mot__pace {
         double rows, seconds;
     } point[MOT__PACE_POINTS];
     size_t points;
-    bool followed; /* points of training are among them */
+    bool followed;   /* points of training are among them */
+    double unseen_s; /* what they showed that no trial sees */
 };
 
 void mot__pace_start(struct mot__pace *pace);                            /* nothing measured yet */
@@ -29,6 +30,8 @@ void mot__pace_add(struct mot__pace *pace, size_t rows, double seconds); /* fit 
  * faster as a whole: older points are moved in proportion, so that they go on telling fixed from
  * per_row. */
 void mot__pace_follow(struct mot__pace *pace, size_t rows, double seconds);
+/* What a later trial told, in the place of all earlier points; what no trial sees stays. */
+void mot__pace_retry(struct mot__pace *pace, const struct mot__pace *trial);
 double mot__pace_of(const struct mot__pace *pace, size_t rows); /* seconds; 0 for no rows */
 
 /* Shares that end together; a replica whose fixed cost exceeds that end takes none. Returns when

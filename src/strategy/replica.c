@@ -156,11 +156,28 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
 void mot__replica_begins(mot_replica *replica, size_t rows)
 {
     if (!replica->dirty) {
-        replica->timed.began_s = mot__clock_s();
+        replica->timed.ran_s = 0;
         replica->timed.rows = replica->timed.steps = 0;
     }
     replica->timed.rows += rows;
     replica->timed.steps++;
+    mot__replica_resumes(replica);
+}
+
+void mot__replica_pauses(mot_replica *replica)
+{
+    replica->timed.ran_s += mot__clock_s() - replica->timed.began_s;
+}
+
+void mot__replica_resumes(mot_replica *replica)
+{
+    replica->timed.began_s = mot__clock_s();
+}
+
+/* Of the steps so far that the next update ends. */
+static double worked_s(const mot_replica *replica)
+{
+    return replica->timed.ran_s + mot__clock_s() - replica->timed.began_s;
 }
 
 /* Where buckets leave during the backward pass, waiting for the last of them costs something: one
@@ -174,17 +191,21 @@ bool mot__replica_timed(const mot_replica *replica)
 
 void mot__replica_computed(mot_replica *replica)
 {
-    replica->timed.own_s = mot__clock_s() - replica->timed.began_s;
+    replica->timed.own_s = worked_s(replica);
 }
 
+/* Who works alone waits for no gradients: with steps queued ahead its own time is what it waited
+ * for the oldest of them, and nothing more need be measured. */
 static void tell_pace(mot_replica *replica)
 {
-    const double steps = (double)replica->timed.steps;
+    const double steps = (double)replica->timed.steps, whole_s = worked_s(replica);
 
-    if (replica->timed.own_s > 0)
+    if (!mot__strategy_of(replica)->staged && replica->steps > MOT__AHEAD)
+        replica->timed.own_s = whole_s;
+    if (replica->common->balance && replica->timed.own_s > 0 && steps > 0)
         mot__balance_told(replica->common->balance, replica->rank,
                           replica->timed.rows / replica->timed.steps, replica->timed.own_s / steps,
-                          (mot__clock_s() - replica->timed.began_s) / steps);
+                          whole_s / steps);
     replica->timed.own_s = 0;
     replica->timed.steps = 0;
 }

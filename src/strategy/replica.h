@@ -75,14 +75,15 @@ struct mot_replica {
     struct mot__verify *verify; /* NULL with one replica */
     struct mot__sent *sent;     /* the host updates for this lane; NULL: it does so itself */
     struct mot__held held;
-    mot_batch *kept;   /* one of the data, for its samples; NULL where nobody will ask */
-    bool odd_sent;     /* the record on the device has ODD set */
-    bool looked;       /* into a refused step since the metrics were read */
-    uint64_t read_at;  /* the next step's number when they were */
-    char trouble[320]; /* the last refused step's sentence */
-    struct {           /* how long the steps took that the next update ends */
-        double began_s;
-        double own_s; /* from there to their gradients on the host; 0: not measured */
+    mot_batch *kept;    /* one of the data, for its samples; NULL where nobody will ask */
+    bool odd_sent;      /* the record on the device has ODD set */
+    bool looked;        /* into a refused step since the metrics were read */
+    uint64_t read_at;   /* the next step's number when they were */
+    char trouble[320];  /* the last refused step's sentence */
+    struct {            /* how long the steps took that the next update ends */
+        double began_s; /* the job that runs */
+        double ran_s;   /* those before it, from the first step's on */
+        double own_s;   /* all of it until their gradients were on the host; 0: not measured */
         size_t rows, steps;
     } timed;
 };
@@ -177,6 +178,8 @@ mot_status mot__replica_commit(mot_replica *replica); /* all-reduce, verdict, up
 bool mot__replica_timed(const mot_replica *replica);
 void mot__replica_computed(mot_replica *replica);
 void mot__replica_begins(mot_replica *replica, size_t rows); /* a step of so many rows */
+void mot__replica_pauses(mot_replica *replica);  /* its job ends; the update comes with another */
+void mot__replica_resumes(mot_replica *replica); /* that one begins */
 
 mot_status mot__replica_tally_begin(mot_replica *replica);
 mot_status mot__replica_tally(mot_replica *replica, const mot_batch *batch, size_t begin,

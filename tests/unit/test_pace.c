@@ -176,6 +176,41 @@ static void told_at_two_sizes(struct machine *m, mot__balance *balance, size_t r
     }
 }
 
+/* What one lane's trial tells alone, without noise. */
+static struct mot__pace trial_of(const struct machine *m, size_t lane, size_t rows)
+{
+    struct mot__pace pace;
+
+    mot__pace_start(&pace);
+    mot__pace_add(&pace, rows / 2, m->fixed_s[lane] + (double)(rows / 2) * m->per_row_s[lane]);
+    mot__pace_add(&pace, rows, m->fixed_s[lane] + (double)rows * m->per_row_s[lane]);
+    return pace;
+}
+
+/* So many steps, with every change of shares done as it is asked for; the last change that was. */
+static enum mot__review steps_with(struct machine *m, mot__balance *balance, size_t *share,
+                                   bool *in, int steps)
+{
+    enum mot__review last = MOT__REVIEW_KEEP;
+    size_t other[3], i;
+
+    while (steps-- > 0) {
+        enum mot__review what;
+
+        step(m, balance, share, in);
+        what = mot__balance_review(balance, other).what;
+        if (what == MOT__REVIEW_KEEP)
+            continue;
+        last = what;
+        for (i = 0; i < m->lanes; i++) {
+            share[i] = other[i];
+            if (what != MOT__REVIEW_SHARE)
+                in[i] = other[i] > 0;
+        }
+    }
+    return last;
+}
+
 static void noise_moves_no_row(void **state)
 {
     struct machine m = {{1e-4, 1e-4}, {1e-5, 1e-5}, 1e-4, 0.04, 11, 2};
@@ -277,6 +312,129 @@ static void a_device_that_slows_the_whole_is_left_out(void **state)
     mot__balance_close(balance);
 }
 
+/* Its launches alone take longer than all the rest: no rows. Then they do not any more. */
+static void a_lane_without_rows_is_tried_again_and_has_some(void **state)
+{
+    struct machine m = {{1e-4, 5e-2}, {1e-5, 1e-5}, 1e-4, 0.02, 14, 2};
+    mot__balance *balance = open_balance(2, false);
+    bool in[3] = {true, true};
+    struct mot__pace trial;
+    size_t share[2];
+
+    (void)state;
+    told_at_two_sizes(&m, balance, 1024);
+    mot__balance_start(balance, 1024, share);
+    assert_int_equal(share[1], 0);
+    m.fixed_s[1] = 1e-4;
+    assert_int_equal(steps_with(&m, balance, share, in, 16 * 40), MOT__REVIEW_KEEP);
+    trial = trial_of(&m, 1, 1024);
+    mot__balance_tried(balance, 1, &trial);
+    assert_int_equal(steps_with(&m, balance, share, in, 16 * 40), MOT__REVIEW_SHARE);
+    assert_in_range(share[1], 460, 560);
+    mot__balance_close(balance);
+}
+
+/* Left out while another program had it; a later trial finds it free. Only then, and only once. */
+static void a_lane_that_was_left_out_comes_back_when_it_pays(void **state)
+{
+    struct machine m = {{1e-4, 1e-4}, {1e-5, 4e-4}, 3e-3, 0.02, 15, 2};
+    mot__balance *balance = open_balance(2, true);
+    bool in[3] = {true, true};
+    struct mot__pace trial;
+    size_t share[2];
+
+    (void)state;
+    told_at_two_sizes(&m, balance, 1024);
+    mot__balance_start(balance, 1024, share);
+    assert_int_equal(steps_with(&m, balance, share, in, 16 * 40), MOT__REVIEW_LEAVE);
+    assert_int_equal(share[1], 0);
+    trial = trial_of(&m, 1, 1024); /* as slow as ever */
+    mot__balance_tried(balance, 1, &trial);
+    assert_int_equal(steps_with(&m, balance, share, in, 16 * 40), MOT__REVIEW_KEEP);
+    m.per_row_s[1] = 1e-5;
+    assert_int_equal(steps_with(&m, balance, share, in, 16 * 40), MOT__REVIEW_KEEP);
+    trial = trial_of(&m, 1, 1024);
+    mot__balance_tried(balance, 1, &trial);
+    assert_int_equal(steps_with(&m, balance, share, in, 16 * 10), MOT__REVIEW_RETURN);
+    assert_true(in[1]);
+    steps_with(&m, balance, share, in, 16 * 80);
+    assert_true(in[1]);
+    assert_in_range(share[1], 460, 560);
+    mot__balance_close(balance);
+}
+
+/* The one that went on alone becomes slow: the others are worth their while after all. */
+static void a_lane_left_out_comes_back_when_the_rest_slows_down(void **state)
+{
+    struct machine m = {{1e-4, 1e-4}, {1e-5, 4e-4}, 3e-3, 0.02, 16, 2};
+    mot__balance *balance = open_balance(2, true);
+    bool in[3] = {true, true};
+    size_t share[2];
+
+    (void)state;
+    told_at_two_sizes(&m, balance, 1024);
+    mot__balance_start(balance, 1024, share);
+    assert_int_equal(steps_with(&m, balance, share, in, 16 * 40), MOT__REVIEW_LEAVE);
+    m.fixed_s[0] *= 40, m.per_row_s[0] *= 40;
+    steps_with(&m, balance, share, in, 16 * 80);
+    assert_true(in[1]);
+    assert_in_range(share[1], 460, 560);
+    mot__balance_close(balance);
+}
+
+static void who_has_no_rows_is_tried_ever_less_often(void **state)
+{
+    struct machine m = {{1e-4, 5e-2}, {1e-5, 1e-5}, 1e-4, 0, 17, 2};
+    mot__balance *balance = open_balance(2, false);
+    size_t share[2], times = 0, first = 0;
+    bool idle[2];
+
+    (void)state;
+    assert_false(mot__balance_idle(balance, 1000, idle)); /* nobody has rows yet */
+    told_at_two_sizes(&m, balance, 1024);
+    mot__balance_start(balance, 1024, share);
+    for (size_t s = 0; s < 3600; s++)
+        if (mot__balance_idle(balance, 5000 + (double)s, idle)) {
+            assert_true(!idle[0] && idle[1]);
+            first = times++ ? first : s;
+        }
+    assert_in_range(first, 1, 10);
+    assert_in_range(times, 6, 16);
+    mot__balance_close(balance);
+}
+
+/* Whoever has more rows seems slow, and a step takes as long whoever has them: no promise is kept,
+ * and soon nothing moves. What is true of one lane must be followed later all the same. */
+static void broken_promises_count_less_with_time(void **state)
+{
+    struct machine m = {{1e-4, 1e-4}, {1e-5, 1.5e-5}, 1e-4, 0, 18, 2};
+    mot__balance *balance = open_balance(2, false);
+    bool in[3] = {true, true};
+    size_t share[2] = {2048, 2048}, other[2], changes = 0;
+
+    (void)state;
+    told_at_two_sizes(&m, balance, 4096);
+    mot__balance_start(balance, 4096, share);
+    for (int i = 0; i < 16 * 400; i++) {
+        const size_t slow = share[1] > share[0];
+
+        for (size_t k = 0; k < 2; k++)
+            mot__balance_told(balance, k, share[k], (double)share[k] * (k == slow ? 1.5e-5 : 1e-5),
+                              6e-2);
+        if (mot__balance_review(balance, other).what == MOT__REVIEW_KEEP)
+            continue;
+        share[0] = other[0], share[1] = other[1];
+        changes++;
+    }
+    assert_in_range(changes, 3, 30); /* of some 800 reviews */
+    m.per_row_s[share[1] > share[0] ? 1 : 0] = 1e-5;
+    m.per_row_s[share[1] > share[0] ? 0 : 1] = 1.35e-5;
+    m.sync_s = 1e-2;
+    assert_int_equal(steps_with(&m, balance, share, in, 16 * 200), MOT__REVIEW_SHARE);
+    assert_in_range(share[m.per_row_s[1] > m.per_row_s[0] ? 1 : 0], 1650, 1840);
+    mot__balance_close(balance);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +448,11 @@ int main(void)
         cmocka_unit_test(a_trial_must_be_clear_to_start_with_uneven_shares),
         cmocka_unit_test(shares_follow_a_device_that_slows_down),
         cmocka_unit_test(a_device_that_slows_the_whole_is_left_out),
+        cmocka_unit_test(a_lane_without_rows_is_tried_again_and_has_some),
+        cmocka_unit_test(a_lane_that_was_left_out_comes_back_when_it_pays),
+        cmocka_unit_test(a_lane_left_out_comes_back_when_the_rest_slows_down),
+        cmocka_unit_test(who_has_no_rows_is_tried_ever_less_often),
+        cmocka_unit_test(broken_promises_count_less_with_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
