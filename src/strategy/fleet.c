@@ -283,6 +283,15 @@ double mot__fleet_deadline(const mot_fleet *fleet)
     return fleet->deadline_s;
 }
 
+void mot__fleet_patience(mot_fleet *fleet, double deadline_s)
+{
+    size_t i;
+
+    fleet->deadline_s = deadline_s;
+    for (i = 0; i < fleet->lanes; i++)
+        mot__lane_deadline(fleet->lane[i], deadline_s);
+}
+
 void mot__fleet_try(mot_fleet *fleet, const struct mot__fleet_choice *choice)
 {
     fleet->tried = choice;

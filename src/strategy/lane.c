@@ -23,6 +23,7 @@ struct mot__lane {
     struct mot__lock lock; /* guards what follows */
     struct job queue[MOT__LANE_QUEUE];
     uint64_t posted, begun, ended;
+    double deadline_s;         /* of silence */
     double begun_s;            /* when the running job began, or its device last did something */
     double starved_s, since_s; /* without a job: in all, and since when (0: it has one) */
     bool leaving, tainted;
@@ -39,10 +40,10 @@ static void run_lane(void *user)
     for (;;) {
         if (lane->begun == lane->posted)
             lane->since_s = mot__clock_s();
-        while (lane->begun == lane->posted && !lane->leaving)
+        while (lane->begun == lane->posted && !lane->leaving && !lane->tainted)
             mot__lock_wait(&lane->lock, INFINITY);
-        if (lane->begun == lane->posted)
-            break;
+        if (lane->begun == lane->posted || lane->tainted)
+            break; /* given up: who posted the rest was told so, and may have freed what they use */
         job = lane->queue[lane->begun++ % MOT__LANE_QUEUE];
         lane->begun_s = mot__clock_s();
         if (lane->since_s > 0)
@@ -101,6 +102,7 @@ mot_status mot__lane_open(const struct mot__lane_config *config, mot__lane **out
     if (!lane)
         return mot__fail(MOT_NO_MEMORY, "a lane's %zu bytes", sizeof *lane);
     lane->config = *config;
+    lane->deadline_s = config->deadline_s;
     lane->config.options.beat = on_beat;
     lane->config.options.beat_user = lane;
     status = mot__lock_init(&lane->lock);
@@ -145,15 +147,15 @@ static void wait_for_news(mot__lane *lane)
     const bool running = lane->begun > lane->ended;
     const double since = running ? lane->begun_s : mot__clock_s();
 
-    if (!mot__lock_wait(&lane->lock, since + lane->config.deadline_s) &&
-        lane->begun > lane->ended && mot__clock_s() >= lane->begun_s + lane->config.deadline_s)
+    if (!mot__lock_wait(&lane->lock, since + lane->deadline_s) && lane->begun > lane->ended &&
+        mot__clock_s() >= lane->begun_s + lane->deadline_s)
         lane->tainted = true;
 }
 
 static mot_status silent(const mot__lane *lane)
 {
     return mot__fail(MOT_DEVICE_LOST, "device %s did not answer for %g s and was given up",
-                     lane->config.pick.label, lane->config.deadline_s);
+                     lane->config.pick.label, lane->deadline_s);
 }
 
 mot_status mot__lane_post(mot__lane *lane, mot__job_fn run, void *user, const void *payload,
@@ -217,6 +219,13 @@ const char *mot__lane_label(const mot__lane *lane)
     return lane->config.pick.label;
 }
 
+void mot__lane_deadline(mot__lane *lane, double deadline_s)
+{
+    mot__lock_take(&lane->lock);
+    lane->deadline_s = deadline_s;
+    mot__lock_give(&lane->lock);
+}
+
 double mot__lane_starved(mot__lane *lane)
 {
     const double now = mot__clock_s();
@@ -233,7 +242,12 @@ double mot__lane_starved(mot__lane *lane)
     return starved;
 }
 
-bool mot__lane_tainted(const mot__lane *lane)
+bool mot__lane_tainted(mot__lane *lane)
 {
-    return lane->tainted;
+    bool tainted;
+
+    mot__lock_take(&lane->lock);
+    tainted = lane->tainted;
+    mot__lock_give(&lane->lock);
+    return tainted;
 }

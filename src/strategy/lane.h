@@ -2,8 +2,8 @@
  * wait with a deadline.
  *
  * Jobs run in order. A job's failure is kept and told by the next mot__lane_wait. A lane that is
- * silent past the deadline is given up: it is told lost, its thread is abandoned when it closes,
- * and what it holds is leaked on purpose. */
+ * silent past the deadline is given up: it is told lost, begins no other job even if it comes back,
+ * its thread is abandoned when it closes, and what it holds is leaked on purpose. */
 #ifndef MOT_STRATEGY_LANE_H
 #define MOT_STRATEGY_LANE_H
 
@@ -21,7 +21,7 @@ struct mot__lane_config {
     const mot_inventory *inventory; /* must outlive the lane */
     struct mot__pick pick;
     struct mot__device_options options; /* its strings must outlive the lane */
-    double deadline_s;
+    double deadline_s;                  /* to begin with */
 };
 
 /* Starts the thread, which opens and tests the device; mot__lane_wait tells how that went. */
@@ -35,7 +35,8 @@ mot_status mot__lane_post(mot__lane *lane, mot__job_fn run, void *user, const vo
 mot_status mot__lane_wait(mot__lane *lane); /* until idle; the first failure since the last wait */
 mot_status mot__lane_call(mot__lane *lane, mot__job_fn run, void *user, const void *payload,
                           size_t bytes);
-double mot__lane_starved(mot__lane *lane);     /* seconds it had no job, since the last call */
-bool mot__lane_tainted(const mot__lane *lane); /* given up */
+void mot__lane_deadline(mot__lane *lane, double deadline_s); /* from now on */
+double mot__lane_starved(mot__lane *lane); /* seconds it had no job, since the last call */
+bool mot__lane_tainted(mot__lane *lane);   /* given up */
 
 #endif

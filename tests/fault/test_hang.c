@@ -1,0 +1,96 @@
+/* test_hang.c - a lane whose driver does not come back, or comes back when nobody waits for it any
+ * more: who is given up, and what such a lane may still touch. */
+#include "support/train.h"
+
+#include "base/thread.h"
+#include "strategy/fleet.h"
+
+#include <pthread.h>
+
+#define HANG_S 0.5
+
+/* ---- a job that hangs, in memory that outlives its lane ---- */
+
+static struct {
+    struct mot__lock lock;
+    pthread_key_t key; /* its destructor tells that the lane's thread ended */
+    bool begun, let_go, ended, marked;
+} hang;
+
+static void raise_flag(bool *flag)
+{
+    mot__lock_take(&hang.lock);
+    *flag = true;
+    mot__lock_signal(&hang.lock);
+    mot__lock_give(&hang.lock);
+}
+
+static void await_flags(const bool *one, const bool *other)
+{
+    mot__lock_take(&hang.lock);
+    while (!*one && !*other)
+        mot__lock_wait(&hang.lock, INFINITY);
+    mot__lock_give(&hang.lock);
+}
+
+static void on_end(void *value)
+{
+    (void)value;
+    raise_flag(&hang.ended);
+}
+
+static mot_status job_hang(mot__lane *lane, void *user, void *payload)
+{
+    (void)lane, (void)user, (void)payload;
+    pthread_setspecific(hang.key, &hang);
+    raise_flag(&hang.begun);
+    await_flags(&hang.let_go, &hang.let_go);
+    return MOT_OK;
+}
+
+static mot_status job_mark(mot__lane *lane, void *user, void *payload)
+{
+    (void)lane, (void)user, (void)payload;
+    raise_flag(&hang.marked);
+    return MOT_OK;
+}
+
+static void hang_open(void)
+{
+    memset(&hang, 0, sizeof hang);
+    assert_ok(mot__lock_init(&hang.lock));
+    assert_int_equal(pthread_key_create(&hang.key, on_end), 0);
+}
+
+/* ---- tests ---- */
+
+/* What was queued behind points to memory of callers that were told it is lost. */
+static void a_lane_that_was_given_up_begins_nothing_more(void **state)
+{
+    static mot_fleet *fleet; /* never freed: so that who looks for leaks still sees it */
+    mot__lane *lane;
+
+    (void)state;
+    hang_open();
+    fleet = train_fleet("0");
+    lane = mot__fleet_lane(fleet, 0);
+    mot__fleet_patience(fleet, HANG_S);
+    assert_ok(mot__lane_post(lane, job_hang, NULL, NULL, 0));
+    await_flags(&hang.begun, &hang.begun);
+    assert_story(mot__lane_call(lane, job_mark, NULL, NULL, 0), MOT_DEVICE_LOST,
+                 "device 0 did not answer for 0.5 s and was given up");
+    raise_flag(&hang.let_go);
+    await_flags(&hang.ended, &hang.marked);
+    assert_false(hang.marked);
+    assert_story(mot__lane_call(lane, job_mark, NULL, NULL, 0), MOT_DEVICE_LOST, "was given up");
+    mot_fleet_close(fleet);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lane_that_was_given_up_begins_nothing_more),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
