@@ -1,5 +1,6 @@
-/* jobs.c - the lane's side of what the engine asks. A replica that failed does nothing any more,
- * but lets its batches go. */
+/* jobs.c - the lane's side of what the engine asks. A replica that failed does nothing any more but
+ * let its batches go, and tells every job how it failed: whoever waits for a lane takes what it has
+ * to tell, and that may be somebody who does not keep it. */
 #include "strategy/jobs.h"
 
 #include "strategy/suspect.h"
@@ -7,12 +8,19 @@
 
 #include "strategy/trial.h"
 
+/* How an earlier job failed, told anew; MOT_OK: none did. */
+static mot_status earlier(const mot_replica *replica)
+{
+    return mot__story_tell(&replica->failed);
+}
+
 /* The others of the group must not wait for a replica that failed. */
 static mot_status ended(mot_replica *replica, mot_status status)
 {
     if (status == MOT_OK)
         return MOT_OK;
-    replica->broken = true;
+    if (replica->failed.status == MOT_OK)
+        mot__story_take(status, &replica->failed);
     if (replica->common->group && replica->seat != MOT__NO_SEAT)
         mot__group_abort(replica->common->group, replica->seat, status);
     return status;
@@ -36,9 +44,12 @@ mot_status mot__job_close(mot__lane *lane, void *user, void *payload)
 mot_status mot__job_prepare(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_prepare *job = payload;
+    const mot_status status = earlier(user);
 
     (void)lane;
-    return mot__replica_prepare(user, job->samples, job->rows, job->training, job->resident);
+    return status != MOT_OK
+               ? status
+               : mot__replica_prepare(user, job->samples, job->rows, job->training, job->resident);
 }
 
 /* Gradients that have added up are worth more than a trial. */
@@ -46,20 +57,21 @@ mot_status mot__job_trial(mot__lane *lane, void *user, void *payload)
 {
     struct mot__pace *pace = *(struct mot__pace **)payload;
     mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane;
-    return replica->dirty ? MOT_OK : mot__trial(replica, &pace[replica->rank]);
+    return status != MOT_OK || replica->dirty ? status : mot__trial(replica, &pace[replica->rank]);
 }
 
 mot_status mot__job_retry(mot__lane *lane, void *user, void *payload)
 {
     mot_replica *replica = user;
     struct mot__pace pace;
-    mot_status status = MOT_OK;
+    mot_status status = earlier(replica);
 
     (void)lane, (void)payload;
-    if (replica->broken || replica->dirty || !replica->train)
-        return MOT_OK;
+    if (status != MOT_OK || replica->dirty || !replica->train)
+        return status;
     MOT_TRY(mot__trial(replica, &pace));
     mot__balance_tried(replica->common->balance, replica->rank, &pace);
 done:
@@ -70,29 +82,33 @@ mot_status mot__job_most(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_most *job = payload;
     const mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane;
-    job->out[replica->rank] = mot__replica_most(replica, job->samples, job->rows);
-    return MOT_OK;
+    if (status == MOT_OK)
+        job->out[replica->rank] = mot__replica_most(replica, job->samples, job->rows);
+    return status;
 }
 
 mot_status mot__job_plan(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_plan *job = payload;
     const mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane;
-    return mot__replica_plan(replica, job, job->out + replica->rank);
+    return status != MOT_OK ? status : mot__replica_plan(replica, job, job->out + replica->rank);
 }
 
 mot_status mot__job_steady(mot__lane *lane, void *user, void *payload)
 {
     double *part = *(double **)payload;
     mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane;
-    if (replica->dirty || replica->broken || !replica->train || replica->step.rows == 0)
-        return MOT_OK;
+    if (status != MOT_OK || replica->dirty || !replica->train || replica->step.rows == 0)
+        return status;
     return mot__trial_steady(replica, replica->step.rows, &part[replica->rank]);
 }
 
@@ -100,7 +116,7 @@ mot_status mot__job_release(mot__lane *lane, void *user, void *payload)
 {
     (void)lane;
     mot__replica_release(user, *(const bool *)payload);
-    return MOT_OK;
+    return earlier(user);
 }
 
 /* Rows of the shard's next micro-batch onto the device; dropout goes by the row of the group. */
@@ -139,10 +155,10 @@ mot_status mot__job_step(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_shard *job = payload;
     mot_replica *replica = user;
-    mot_status status = MOT_OK;
+    mot_status status = earlier(replica);
 
     (void)lane;
-    if (!replica->broken) {
+    if (status == MOT_OK) {
         mot__suspect_begin(replica, job);
         status = ended(replica, step(replica, job));
         mot__suspect_end(replica);
@@ -183,14 +199,15 @@ mot_status mot__job_run(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_shard *job = payload;
     mot_replica *replica = user;
-    mot_status status = MOT_OK;
+    mot_status status = earlier(replica);
 
     (void)lane;
-    if (!replica->broken)
+    if (status == MOT_OK) {
         status = run(replica, job);
-    mot__replica_pauses(replica);
-    if (!mot__job_run_refused(status))
-        status = ended(replica, status);
+        mot__replica_pauses(replica);
+        if (!mot__job_run_refused(status))
+            status = ended(replica, status);
+    }
     mot_batch_close(job->batch);
     return status;
 }
@@ -199,7 +216,7 @@ mot_status mot__job_drop(mot__lane *lane, void *user, void *payload)
 {
     (void)lane, (void)payload;
     ((mot_replica *)user)->dirty = false;
-    return MOT_OK;
+    return earlier(user);
 }
 
 static mot_status apply(mot_replica *replica, double lr)
@@ -221,20 +238,21 @@ done:
 mot_status mot__job_apply(mot__lane *lane, void *user, void *payload)
 {
     mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane;
-    return replica->broken ? MOT_OK : ended(replica, apply(replica, *(const double *)payload));
+    return status != MOT_OK ? status : ended(replica, apply(replica, *(const double *)payload));
 }
 
 mot_status mot__job_metrics(mot__lane *lane, void *user, void *payload)
 {
     mot_replica *replica = user;
     float unused[MOT__VERDICT_FLOATS], *verdict;
-    mot_status status = MOT_OK;
+    mot_status status = earlier(replica);
 
     (void)lane;
-    if (replica->broken)
-        return MOT_OK;
+    if (status != MOT_OK)
+        return status;
     verdict = replica->seat == 0 ? *(float **)payload : unused;
     MOT_TRY(mot__strategy_of(replica)->metrics(replica, verdict));
     MOT_TRY(mot__suspect_read(replica, verdict));
@@ -246,17 +264,21 @@ done:
 mot_status mot__job_verify(mot__lane *lane, void *user, void *payload)
 {
     mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane, (void)payload;
-    return replica->broken ? MOT_OK : ended(replica, mot__verify_now(replica, true));
+    return status != MOT_OK ? status : ended(replica, mot__verify_now(replica, true));
 }
 
 mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
 {
     mot_replica *replica = user;
     struct mot__spent *spent = *(struct mot__spent **)payload + replica->rank;
-    mot_status status = mot__device_finish(replica->device);
+    mot_status status = earlier(replica);
 
+    if (status != MOT_OK)
+        return status;
+    status = mot__device_finish(replica->device);
     mot__device_phases(replica->device, &spent->device);
     spent->starved_s = mot__lane_starved(lane);
     spent->waited_s = 0;
@@ -272,20 +294,21 @@ mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
 mot_status mot__job_tally_begin(mot__lane *lane, void *user, void *payload)
 {
     mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane, (void)payload;
-    return replica->broken ? MOT_OK : ended(replica, mot__replica_tally_begin(replica));
+    return status != MOT_OK ? status : ended(replica, mot__replica_tally_begin(replica));
 }
 
 mot_status mot__job_tally(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_shard *job = payload;
     mot_replica *replica = user;
-    mot_status status = MOT_OK;
+    mot_status status = earlier(replica);
     size_t done, rows;
 
     (void)lane;
-    for (done = 0; !replica->broken && done < job->rows; done += rows) {
+    for (done = 0; status == MOT_OK && done < job->rows; done += rows) {
         rows = mot__replica_micro(replica, false, job->rows - done);
         status = ended(replica, mot__replica_tally(replica, job->batch, job->begin + done, rows));
     }
@@ -297,23 +320,24 @@ mot_status mot__job_tally_end(mot__lane *lane, void *user, void *payload)
 {
     float(*record)[MOT__RECORD_FLOATS] = *(float(**)[MOT__RECORD_FLOATS])payload;
     mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane;
-    if (replica->broken)
-        return MOT_OK;
-    return ended(replica, mot__replica_tally_end(replica, record[replica->rank]));
+    return status != MOT_OK
+               ? status
+               : ended(replica, mot__replica_tally_end(replica, record[replica->rank]));
 }
 
 mot_status mot__job_predict(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_shard *job = payload;
     mot_replica *replica = user;
-    mot_status status = MOT_OK;
+    mot_status status = earlier(replica);
     const size_t width = mot__plan_output_width(replica->infer);
     size_t done, rows;
 
     (void)lane;
-    for (done = 0; !replica->broken && done < job->rows; done += rows) {
+    for (done = 0; status == MOT_OK && done < job->rows; done += rows) {
         rows = mot__replica_micro(replica, false, job->rows - done);
         status = ended(replica, mot__replica_predict(replica, job->batch, job->begin + done, rows,
                                                      job->out + (job->begin + done) * width));
@@ -326,8 +350,11 @@ mot_status mot__job_read(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_flat *job = payload;
     mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane;
+    if (status != MOT_OK)
+        return status;
     return mot__strategy_of(replica)->read(replica, job->offset, job->out, job->count);
 }
 
@@ -335,10 +362,11 @@ mot_status mot__job_write(mot__lane *lane, void *user, void *payload)
 {
     const struct mot__job_flat *job = payload;
     mot_replica *replica = user;
+    const mot_status status = earlier(replica);
 
     (void)lane;
-    if (replica->broken)
-        return MOT_OK;
+    if (status != MOT_OK)
+        return status;
     return ended(replica,
                  mot__strategy_of(replica)->write(replica, job->offset, job->value, job->count));
 }

@@ -63,13 +63,13 @@ struct mot_replica {
     mot__feed *train_feed, *infer_feed;
     size_t target_width[2], made_rows[2]; /* the plans were made for: inference, training */
     double lr;
-    size_t ready;          /* buckets told ready in this step, where they wait for the last */
-    enum mot__phase phase; /* what the launches of the running list count for */
-    bool dirty;            /* gradients hold something */
-    bool forwarded;        /* the shard's outputs are there, for one backward pass */
-    mot_status told;       /* the first failure that a call of the user's function met */
-    bool broken;           /* a job failed; the variables may disagree with the other replicas' */
-    struct mot__step step; /* of the shard that is loaded */
+    size_t ready;             /* buckets told ready in this step, where they wait for the last */
+    enum mot__phase phase;    /* what the launches of the running list count for */
+    bool dirty;               /* gradients hold something */
+    bool forwarded;           /* the shard's outputs are there, for one backward pass */
+    mot_status told;          /* the first failure that a call of the user's function met */
+    struct mot__story failed; /* the first job that did; the variables may disagree with others' */
+    struct mot__step step;    /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
     double reduce_s;            /* on the host, adding and waiting for others */
     struct mot__verify *verify; /* NULL with one replica */

@@ -1,13 +1,17 @@
 /* test_hang.c - a lane whose driver does not come back, or comes back when nobody waits for it any
- * more: who is given up, and what such a lane may still touch. */
+ * more: who is given up, and what such a lane may still touch. And one that fails while somebody
+ * else waits for it. */
 #include "support/train.h"
 
 #include "base/thread.h"
 #include "strategy/fleet.h"
+#include "train/trainer.h"
 
+#include <motley/bench.h>
 #include <pthread.h>
 
 #define HANG_S 0.5
+#define NET "input 12, dense 9 relu, dense 4"
 
 /* ---- a job that hangs, in memory that outlives its lane ---- */
 
@@ -86,10 +90,38 @@ static void a_lane_that_was_given_up_begins_nothing_more(void **state)
     mot_fleet_close(fleet);
 }
 
+/* A step fails behind its queue, and who waits next is no business of the trainer's. */
+static void a_failure_that_another_was_told_is_not_lost(void **state)
+{
+    struct train_set set = train_set_make(64, 12, 4, 3);
+    const struct mot_trainer_config config = train_config();
+    struct train_run run = train_open("0,0", NET, &config, train_data(&set, false, 16));
+    struct mot_metrics metrics;
+    struct mot_counts counts;
+
+    (void)state;
+    train_steps(&run, 2);
+    train_metrics(&run);
+    mot__group_abort(mot__engine_common(run.trainer->engine)->group, 1,
+                     mot__fail(MOT_DEVICE_FAILED, "the second device is sick"));
+    train_steps(&run, 1);
+    for (size_t lane = 0; lane < 2; lane++)
+        assert_story(mot_bench_counts(run.fleet, lane, &counts), MOT_DEVICE_FAILED, "is sick");
+    train_steps(&run, 1); /* queued, as if nothing had been */
+    for (size_t lane = 0; lane < 2; lane++)
+        assert_story(mot_bench_counts(run.fleet, lane, &counts), MOT_DEVICE_FAILED, "is sick");
+    assert_story(mot_trainer_metrics(run.trainer, &metrics), MOT_DEVICE_FAILED, "is sick");
+    assert_story(mot_trainer_step(run.trainer, train_batch(run.data)), MOT_DEVICE_FAILED,
+                 "is sick");
+    train_close(&run);
+    train_set_clear(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lane_that_was_given_up_begins_nothing_more),
+        cmocka_unit_test(a_failure_that_another_was_told_is_not_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
