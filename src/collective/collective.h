@@ -63,6 +63,10 @@ mot_status mot__group_barrier(mot__group *group, size_t rank);
 /* Seconds this lane slept for others inside the calls above, since it last asked; its own thread
  * asks. */
 double mot__group_waited(mot__group *group, size_t rank);
+/* Tell this, on the lane's own thread, before it sleeps for others and behind it: a lane that waits
+ * for another is not one that hangs. Before the first call; fn may be NULL. */
+void mot__group_on_sleep(mot__group *group, size_t rank, void (*fn)(void *user, bool begins),
+                         void *user);
 /* Tell all lanes, now and later, that this one failed (story as left by mot__fail). */
 void mot__group_abort(mot__group *group, size_t rank, mot_status status);
 

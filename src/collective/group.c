@@ -110,6 +110,14 @@ static void fail_group(mot__group *group, const struct mot__story *story)
     mot__lock_signal(&group->lock);
 }
 
+static void tell_sleep(mot__group *group, size_t rank, bool begins)
+{
+    const struct mot__group_lane *lane = &group->lane[rank];
+
+    if (lane->on_sleep)
+        lane->on_sleep(lane->sleep_user, begins);
+}
+
 static void time_out(mot__group *group, size_t rank, size_t other)
 {
     struct mot__story story;
@@ -130,6 +138,7 @@ mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic
     for (int i = 0; i < SPINS; i++)
         if (atomic_load_explicit(counter, memory_order_acquire) >= target)
             return MOT_OK;
+    tell_sleep(group, rank, true);
     began_s = mot__clock_s();
     deadline_s = began_s + group->deadline_s;
     mot__lock_take(&group->lock);
@@ -145,7 +154,15 @@ mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic
         status = mot__story_tell(&group->story);
     mot__lock_give(&group->lock);
     group->lane[rank].waited_s += mot__clock_s() - began_s;
+    tell_sleep(group, rank, false);
     return status;
+}
+
+void mot__group_on_sleep(mot__group *group, size_t rank, void (*fn)(void *user, bool begins),
+                         void *user)
+{
+    group->lane[rank].on_sleep = fn;
+    group->lane[rank].sleep_user = user;
 }
 
 double mot__group_waited(mot__group *group, size_t rank)
@@ -199,10 +216,11 @@ static mot_status check_agreement(const mot__group *group, size_t rank)
 }
 
 /* Failed together: stay until no lane can touch this one's buffer, unless one is stuck. */
-static void leave_failed(mot__group *group)
+static void leave_failed(mot__group *group, size_t rank)
 {
     const double deadline_s = mot__clock_s() + group->deadline_s;
 
+    tell_sleep(group, rank, true);
     atomic_fetch_sub(&group->inside, 1);
     mot__lock_take(&group->lock);
     mot__lock_signal(&group->lock);
@@ -211,6 +229,7 @@ static void leave_failed(mot__group *group)
         ;
     atomic_fetch_sub(&group->sleepers, 1);
     mot__lock_give(&group->lock);
+    tell_sleep(group, rank, false);
 }
 
 static mot_status await_all(mot__group *group, size_t rank, size_t counter, size_t turn)
@@ -264,7 +283,7 @@ mot_status mot__group_call(mot__group *group, size_t rank, const struct mot__bri
     group->lane[rank].odd[(turn_of(group, rank) + 1) % 2].found = false;
     status = meet(group, rank, bring, work);
     if (status != MOT_OK && atomic_load(&group->failed)) {
-        leave_failed(group);
+        leave_failed(group, rank);
     } else {
         atomic_fetch_sub(&group->inside, 1);
         wake(group);

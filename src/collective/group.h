@@ -42,6 +42,8 @@ struct mot__group_lane {
     struct mot__bring bring[2]; /* by turn; written before arrived. A lane may be one turn ahead */
     struct mot__odd_sum odd[2]; /* by turn; written before finished */
     double waited_s;            /* its own thread's */
+    void (*on_sleep)(void *user, bool begins); /* NULL: nobody listens */
+    void *sleep_user;
 };
 
 struct mot__group {

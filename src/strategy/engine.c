@@ -23,18 +23,20 @@ mot_status mot__engine_remember(mot__engine *engine, mot_status status)
     return status;
 }
 
+/* Where others waited in vain for a lane that was given up, that one's story is the cause. */
 mot_status mot__engine_wait_all(mot__engine *engine)
 {
-    mot_status status = MOT_OK, one;
     struct mot__story story = {MOT_OK, ""};
+    mot_status one;
     size_t i;
 
     for (i = 0; i < engine->common.replicas; i++) {
-        one = mot__lane_wait(engine->replica[i].lane);
-        if (status == MOT_OK && one != MOT_OK) {
-            status = one;
+        mot__lane *lane = engine->replica[i].lane;
+
+        one = mot__lane_wait(lane);
+        if (one != MOT_OK &&
+            (story.status == MOT_OK || (story.status == MOT_TIMEOUT && mot__lane_tainted(lane))))
             mot__story_take(one, &story);
-        }
     }
     return mot__story_tell(&story);
 }
@@ -122,18 +124,31 @@ done:
     return status;
 }
 
+static void on_sleep(void *user, bool begins)
+{
+    mot__lane_sleeps(user, begins);
+}
+
 mot_status mot__engine_join(mot__engine *engine, size_t lanes)
 {
     struct mot__common *common = &engine->common;
+    mot_status status = MOT_OK;
+    size_t i;
 
     mot__group_close(common->group);
     common->group = NULL;
     if (lanes < 2 && !common->strategy->staged)
         return MOT_OK;
-    return mot__group_open(lanes, common->net->table.floats + MOT__RECORD_FLOATS,
-                           lanes == common->replicas ? engine->choice.algorithm
-                                                     : MOT__ALGORITHM_AUTO,
-                           mot__fleet_deadline(engine->fleet), &common->group);
+    MOT_TRY(
+        mot__group_open(lanes, common->net->table.floats + MOT__RECORD_FLOATS,
+                        lanes == common->replicas ? engine->choice.algorithm : MOT__ALGORITHM_AUTO,
+                        mot__fleet_deadline(engine->fleet), &common->group));
+    for (i = 0; i < common->replicas; i++)
+        if (engine->replica[i].seat != MOT__NO_SEAT)
+            mot__group_on_sleep(common->group, engine->replica[i].seat, on_sleep,
+                                engine->replica[i].lane);
+done:
+    return status;
 }
 
 static mot_status start_values(mot__engine *engine)

@@ -27,6 +27,7 @@ struct mot__lane {
     double begun_s;            /* when the running job began, or its device last did something */
     double starved_s, since_s; /* without a job: in all, and since when (0: it has one) */
     bool leaving, tainted;
+    bool asleep;             /* the running job waits for other lanes */
     struct mot__story story; /* the first failure not yet told */
 };
 
@@ -141,14 +142,17 @@ void mot__lane_close(mot__lane *lane)
 
 /* ---- jobs ---- */
 
+/* A lane without a job and one that waits for others are not silent. */
+static double silent_since(const mot__lane *lane)
+{
+    return lane->begun > lane->ended && !lane->asleep ? lane->begun_s : mot__clock_s();
+}
+
 /* Wait, with the lock taken, until there is news or the running job is past its deadline. */
 static void wait_for_news(mot__lane *lane)
 {
-    const bool running = lane->begun > lane->ended;
-    const double since = running ? lane->begun_s : mot__clock_s();
-
-    if (!mot__lock_wait(&lane->lock, since + lane->deadline_s) && lane->begun > lane->ended &&
-        mot__clock_s() >= lane->begun_s + lane->deadline_s)
+    if (!mot__lock_wait(&lane->lock, silent_since(lane) + lane->deadline_s) &&
+        mot__clock_s() - silent_since(lane) >= lane->deadline_s)
         lane->tainted = true;
 }
 
@@ -217,6 +221,14 @@ mot__device *mot__lane_device(mot__lane *lane)
 const char *mot__lane_label(const mot__lane *lane)
 {
     return lane->config.pick.label;
+}
+
+void mot__lane_sleeps(mot__lane *lane, bool begins)
+{
+    mot__lock_take(&lane->lock);
+    lane->asleep = begins;
+    lane->begun_s = mot__clock_s();
+    mot__lock_give(&lane->lock);
 }
 
 void mot__lane_deadline(mot__lane *lane, double deadline_s)

@@ -4,7 +4,8 @@
 #include "support/train.h"
 
 #include "base/thread.h"
-#include "strategy/fleet.h"
+#include "device/internal.h"
+#include "strategy/engine_inside.h"
 #include "train/trainer.h"
 
 #include <motley/bench.h>
@@ -117,11 +118,54 @@ static void a_failure_that_another_was_told_is_not_lost(void **state)
     train_set_clear(&set);
 }
 
+/* Its next command waits for what never comes. */
+static mot_status job_stop_driver(mot__lane *lane, void *user, void *payload)
+{
+    mot__device *device = mot__lane_device(lane);
+    cl_int error;
+
+    (void)user, (void)payload;
+    mot__gate_add(device, clCreateUserEvent(device->context, &error));
+    return MOT_OK;
+}
+
+/* The first lane is healthy and waits for the other, as long as the trainer waits for the first. */
+static void the_lane_that_hangs_is_named_and_no_other(void **state)
+{
+    struct train_set set = train_set_make(64, 12, 4, 3);
+    const struct mot_trainer_config config = train_config();
+    static struct train_run run; /* kept, as above */
+    static mot__engine *engine;
+    struct mot_metrics metrics;
+
+    (void)state;
+    if (!train_can("0/2"))
+        skip();
+    run = train_open("0/2", NET, &config, train_data(&set, false, 16));
+    engine = run.trainer->engine;
+    train_steps(&run, 2);
+    train_metrics(&run);
+    mot__fleet_patience(run.fleet, 2);
+    assert_ok(mot__engine_join(engine, 2));
+    assert_ok(mot__lane_call(engine->replica[1].lane, job_stop_driver, NULL, NULL, 0));
+    train_steps(&run, 1);
+    assert_story(mot_trainer_metrics(run.trainer, &metrics), MOT_DEVICE_LOST,
+                 "device 0/2.1 did not answer for 2 s and was given up");
+    assert_false(mot__lane_tainted(engine->replica[0].lane));
+    assert_story(mot_trainer_step(run.trainer, train_batch(run.data)), MOT_DEVICE_LOST,
+                 "device 0/2.1");
+    mot_trainer_close(run.trainer);
+    mot_data_close(run.data);
+    mot_model_close(run.net);
+    mot_fleet_close(run.fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lane_that_was_given_up_begins_nothing_more),
         cmocka_unit_test(a_failure_that_another_was_told_is_not_lost),
+        cmocka_unit_test(the_lane_that_hangs_is_named_and_no_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
