@@ -108,7 +108,7 @@ mot_status mot__copies_send(mot__engine *engine, size_t from, const bool *to)
     waited = mot__engine_wait_all(engine);
     status = status != MOT_OK ? status : waited;
 done:
-    if (copy && status != MOT_DEVICE_LOST)
+    if (copy && !mot__engine_tainted(engine))
         close_copy(copy);
     return status;
 }

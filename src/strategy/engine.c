@@ -169,7 +169,8 @@ static mot_status start_values(mot__engine *engine)
         MOT_TRY(engine->common.strategy->share(&engine->common, start));
     MOT_TRY(mot__engine_call_all(engine, mot__job_open, &payload, sizeof payload));
 done:
-    free(start);
+    if (!mot__engine_tainted(engine)) /* a lane given up may still read it */
+        free(start);
     return status;
 }
 
@@ -249,18 +250,23 @@ done:
     return status;
 }
 
-void mot__engine_close(mot__engine *engine)
+bool mot__engine_tainted(const mot__engine *engine)
 {
     bool tainted = false;
     size_t i;
 
+    for (i = 0; engine->replica && i < engine->common.replicas; i++)
+        tainted = tainted || mot__lane_tainted(engine->replica[i].lane);
+    return tainted;
+}
+
+void mot__engine_close(mot__engine *engine)
+{
     if (!engine)
         return;
     if (engine->replica)
         close_replicas(engine);
-    for (i = 0; engine->replica && i < engine->common.replicas; i++)
-        tainted = tainted || mot__lane_tainted(engine->replica[i].lane);
-    if (tainted)
+    if (mot__engine_tainted(engine))
         return; /* an abandoned thread may still use it */
     mot__notes_clear(&engine->notes);
     mot__agree_clear(&engine->agree);

@@ -17,6 +17,9 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
                                const struct mot__strategy *strategy, mot__engine **out);
 void mot__engine_close(mot__engine *engine); /* finishes what is queued; accepts NULL */
 
+/* A lane was given up, and may come back: what it was handed is never freed. */
+bool mot__engine_tainted(const mot__engine *engine);
+
 const struct mot__common *mot__engine_common(const mot__engine *engine);
 const mot_replica *mot__engine_replica(const mot__engine *engine,
                                        size_t replica); /* idle lanes only */

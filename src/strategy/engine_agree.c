@@ -17,7 +17,7 @@ static mot_status send_host(mot__engine *engine)
         return mot__fail(MOT_NO_MEMORY, "%zu parameters", floats);
     memcpy(copy, mot__variables_now(engine->common.variables, 0), floats * sizeof *copy);
     status = mot__engine_write(engine, 0, copy, floats);
-    if (status != MOT_DEVICE_LOST) /* a lane given up may still read it */
+    if (!mot__engine_tainted(engine)) /* a lane given up may still read it */
         free(copy);
     return status;
 }

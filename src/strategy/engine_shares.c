@@ -65,7 +65,7 @@ static mot_status run_trial(mot__engine *engine)
             mot__balance_set(engine->common.balance, i, &pace[i]);
     engine->tried = true;
 done:
-    if (status != MOT_DEVICE_LOST) /* a lane given up may still write there */
+    if (!mot__engine_tainted(engine)) /* a lane given up may still write there */
         free(pace);
     return status;
 }

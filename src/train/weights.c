@@ -4,6 +4,12 @@
 
 #include <stdlib.h>
 
+static void drop(const mot_trainer *trainer, float *flat)
+{
+    if (!mot__engine_tainted(trainer->engine)) /* a lane given up may still use it */
+        free(flat);
+}
+
 static mot_status read_all(mot_trainer *trainer, const struct mot__parameters *table, float **out)
 {
     float *flat = calloc(table->floats, sizeof *flat);
@@ -13,12 +19,11 @@ static mot_status read_all(mot_trainer *trainer, const struct mot__parameters *t
         return mot__fail(MOT_NO_MEMORY, "%zu parameters", table->floats);
     status = mot__engine_read(trainer->engine, mot__engine_first(trainer->engine), 0, flat,
                               table->floats);
-    if (status != MOT_OK) {
-        free(flat);
-        return status;
-    }
-    *out = flat;
-    return MOT_OK;
+    if (status == MOT_OK)
+        *out = flat;
+    else
+        drop(trainer, flat);
+    return status;
 }
 
 mot_status mot_weights_save(mot_trainer *trainer, const char *path)
@@ -39,7 +44,7 @@ mot_status mot_weights_save(mot_trainer *trainer, const char *path)
     MOT_TRY(mot__safetensors_write(path, tensor, table->count, &note, 1));
 done:
     free(tensor);
-    free(flat);
+    drop(trainer, flat);
     return status;
 }
 
@@ -95,6 +100,6 @@ mot_status mot_weights_load(mot_trainer *trainer, const char *path)
                               table->floats)); /* nothing before all is read */
 done:
     mot__safetensors_close(file);
-    free(flat);
+    drop(trainer, flat);
     return status;
 }
