@@ -15,7 +15,7 @@ struct mot__verify {
     mot__buffer *chunk; /* (chunks, 4) words: every parameter, in the flat order */
     size_t *first;      /* (pieces + 1): the chunk a piece begins with */
     mot__stage *sums;   /* words of the table, then one row for the verdict's chunk */
-    bool pending;       /* sums are on their way */
+    bool pending;       /* sums are on their way, and the buffer is the host's */
     uint64_t step;      /* of which */
 };
 
@@ -23,6 +23,11 @@ struct mot__verify {
 static size_t rows_of(const struct mot__common *common)
 {
     return FLATS * common->net->table.count + 1;
+}
+
+static size_t bytes_of(const mot_replica *replica)
+{
+    return 2 * rows_of(replica->common) * sizeof(uint32_t);
 }
 
 /* ---- what the lanes share ---- */
@@ -125,7 +130,7 @@ size_t mot__verify_bytes(const mot_replica *replica)
     for (p = 0; p < table->count; p++)
         chunks += (table->row[p].count + MOT__SCAN_CHUNK - 1) / MOT__SCAN_CHUNK;
     return mot__buffer_bytes(chunks * sizeof(struct mot__scan_chunk)) +
-           mot__stage_bytes(replica->device, 2 * rows_of(replica->common) * sizeof(uint32_t));
+           mot__stage_bytes(replica->device, bytes_of(replica));
 }
 
 mot_status mot__verify_open(mot_replica *replica, mot__verify **out)
@@ -144,9 +149,8 @@ mot_status mot__verify_open(mot_replica *replica, mot__verify **out)
         return MOT_OK;
     }
     MOT_TRY(open_chunks(replica, verify));
-    MOT_TRY(mot__stage_open(replica->device, 2 * rows_of(replica->common) * sizeof(uint32_t),
-                            &verify->sums));
-    MOT_TRY(mot__stage_up(verify->sums, 0, 2 * rows_of(replica->common) * sizeof(uint32_t)));
+    MOT_TRY(mot__stage_open(replica->device, bytes_of(replica), &verify->sums));
+    MOT_TRY(mot__stage_up(verify->sums, 0, bytes_of(replica)));
     replica->verify = *out = verify;
     verify = NULL;
     mot__device_rehearse(replica->device, true);
@@ -167,17 +171,34 @@ void mot__verify_close(mot__verify *verify)
     free(verify);
 }
 
+/* Nobody will compare them: the device has its buffer back. */
+static mot_status drop(mot_replica *replica)
+{
+    mot__verify *verify = replica->verify;
+    const bool mapped = verify->pending && !replica->windows;
+    mot_status status = MOT_OK;
+
+    verify->pending = false;
+    if (!mapped)
+        return MOT_OK;
+    MOT_TRY(mot__stage_wait(verify->sums, 0));
+    MOT_TRY(mot__stage_give(verify->sums, 0, bytes_of(replica)));
+done:
+    return status;
+}
+
 /* Behind what was queued so far. */
 static mot_status queue(mot_replica *replica)
 {
     mot__verify *verify = replica->verify;
-    const size_t bytes = 2 * rows_of(replica->common) * sizeof(uint32_t);
+    const size_t bytes = bytes_of(replica);
     const struct mot__strategy *strategy = replica->common->strategy;
     mot_status status = MOT_OK;
     size_t b;
 
-    verify->pending = true;
+    MOT_TRY(drop(replica));
     verify->step = replica->step.number;
+    verify->pending = true;
     if (replica->windows)
         return MOT_OK; /* no copy of its own */
     for (b = 0; strategy->need && b < replica->common->buckets; b++)
@@ -359,12 +380,16 @@ done:
 static mot_status collect_pending(mot_replica *replica)
 {
     mot__group *group = replica->common->group;
-    float pending = replica->verify->pending;
+    mot__verify *verify = replica->verify;
+    float pending = verify->pending;
     mot_status status = mot__group_all_reduce(group, replica->seat, &pending, 1);
 
-    replica->verify->pending = false;
-    return status == MOT_OK && pending == (float)mot__group_lanes(group) ? collect(replica)
-                                                                         : status;
+    if (status != MOT_OK)
+        return status;
+    if (pending != (float)mot__group_lanes(group))
+        return drop(replica);
+    verify->pending = false;
+    return collect(replica);
 }
 
 static bool alone(const mot_replica *replica)

@@ -160,6 +160,28 @@ static void steps_verify_by_themselves(void **state)
     train_set_clear(&set);
 }
 
+/* Where the host side is the device's memory they are mapped until somebody takes them; a device
+ * that copies behind the map (the layer's "shadow") shows what is written meanwhile. */
+static void sums_on_their_way_do_not_spoil_the_next(void **state)
+{
+    struct train_set set = train_set_make(SAMPLES, WIDTH, CLASSES, 3);
+    struct mot_trainer_config config = train_config();
+    size_t differing = 7;
+    struct train_run run;
+
+    (void)state;
+    config.verify = 1;
+    run = train_open("0,0", NET, &config, train_data(&set, false, BATCH));
+    train_steps(&run, 3);
+    change_one(&run, 1, (struct change){-1, 5, 4});
+    assert_ok(mot_trainer_verify(run.trainer, &differing));
+    assert_int_equal(differing, 1);
+    take(&run, "dense1.weight on device 0 differs from device 0's");
+    train_copies_agree(&run);
+    train_close(&run);
+    train_set_clear(&set);
+}
+
 static void a_trainer_may_stop_instead(void **state)
 {
     struct train_set set = train_set_make(SAMPLES, WIDTH, CLASSES, 3);
@@ -189,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_bit_anywhere_is_found_named_and_mended),
         cmocka_unit_test(steps_verify_by_themselves),
+        cmocka_unit_test(sums_on_their_way_do_not_spoil_the_next),
         cmocka_unit_test(a_trainer_may_stop_instead),
     };
 
