@@ -6,6 +6,8 @@
 #include "base/size.h"
 #include "strategy/rungs.h"
 
+#include <string.h>
+
 static const struct mot__parameters *table_of(const mot_replica *replica)
 {
     return &replica->common->net->table;
@@ -69,6 +71,28 @@ void mot__replica_close(mot_replica *replica)
     mot_batch_close(replica->kept);
     mot__verify_close(replica->verify);
     mot__sent_close(replica->sent);
+}
+
+/* ---- being left out, and coming back ---- */
+
+static void come_back(mot_replica *replica, const mot_replica *like)
+{
+    mot__verify_forget(replica->verify);
+    replica->reduce_s = 0;
+    mot__lane_starved(replica->lane);
+    replica->looked = like->looked;
+    replica->read_at = like->read_at;
+    memcpy(replica->trouble, like->trouble, sizeof replica->trouble);
+}
+
+/* A batch that is kept serves a lane without others; it finds another when it needs one. */
+void mot__replica_reseat(mot_replica *replica, size_t seat, const mot_replica *like)
+{
+    if (replica->seat == MOT__NO_SEAT && seat != MOT__NO_SEAT)
+        come_back(replica, like);
+    mot_batch_close(replica->kept);
+    replica->kept = NULL;
+    replica->seat = seat;
 }
 
 /* ---- the parts of a step ---- */

@@ -161,6 +161,10 @@ struct mot__spent {
     double starved_s;          /* with nothing to do */
 };
 
+/* Work from here on in that seat, or in none. Who was away goes on with what `like`, who was not,
+ * knows of the steps since; both lanes idle, the variables sent before. */
+void mot__replica_reseat(mot_replica *replica, size_t seat, const mot_replica *like);
+
 size_t mot__replica_buckets(const mot_replica *replica); /* of its plans: common's, or its parts */
 mot_status mot__replica_open(mot_replica *replica,
                              const float *start); /* start: the flat parameters */

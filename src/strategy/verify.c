@@ -16,6 +16,7 @@ struct mot__verify {
     size_t *first;      /* (pieces + 1): the chunk a piece begins with */
     mot__stage *sums;   /* words of the table, then one row for the verdict's chunk */
     bool pending;       /* sums are on their way, and the buffer is the host's */
+    bool stale;         /* they are not of the variables that are there now */
     uint64_t step;      /* of which */
 };
 
@@ -171,6 +172,12 @@ void mot__verify_close(mot__verify *verify)
     free(verify);
 }
 
+void mot__verify_forget(mot__verify *verify)
+{
+    if (verify)
+        verify->stale = verify->pending;
+}
+
 /* Nobody will compare them: the device has its buffer back. */
 static mot_status drop(mot_replica *replica)
 {
@@ -178,7 +185,7 @@ static mot_status drop(mot_replica *replica)
     const bool mapped = verify->pending && !replica->windows;
     mot_status status = MOT_OK;
 
-    verify->pending = false;
+    verify->pending = verify->stale = false;
     if (!mapped)
         return MOT_OK;
     MOT_TRY(mot__stage_wait(verify->sums, 0));
@@ -376,12 +383,12 @@ done:
     return status;
 }
 
-/* A lane that was away may have none queued: then nobody compares. */
+/* A lane that was away has none that count: then nobody compares. */
 static mot_status collect_pending(mot_replica *replica)
 {
     mot__group *group = replica->common->group;
     mot__verify *verify = replica->verify;
-    float pending = verify->pending;
+    float pending = verify->pending && !verify->stale;
     mot_status status = mot__group_all_reduce(group, replica->seat, &pending, 1);
 
     if (status != MOT_OK)

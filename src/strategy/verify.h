@@ -22,7 +22,9 @@ void mot__agree_clear(struct mot__agree *agree);
 typedef struct mot__verify mot__verify; /* a lane's side */
 
 mot_status mot__verify_open(mot_replica *replica, mot__verify **out);
-void mot__verify_close(mot__verify *verify);          /* accepts NULL */
+void mot__verify_close(mot__verify *verify); /* accepts NULL */
+/* What is on its way is older than the lane's variables; accepts NULL. */
+void mot__verify_forget(mot__verify *verify);
 size_t mot__verify_bytes(const mot_replica *replica); /* what it takes of the device's pool */
 
 /* Around a step's update: compare what the step before queued, queue where this one is due. */

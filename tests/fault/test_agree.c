@@ -2,6 +2,8 @@
  * and mended, or the trainer stops, as asked. */
 #include "support/train.h"
 
+#include "strategy/copies.h"
+#include "strategy/engine_inside.h"
 #include "train/trainer.h"
 
 #define NET "input 12, dense 9 relu, dense 4"
@@ -182,6 +184,62 @@ static void sums_on_their_way_do_not_spoil_the_next(void **state)
     train_set_clear(&set);
 }
 
+/* As the engine does it where a device slows the whole. */
+static void seat_two(mot__engine *engine)
+{
+    assert_ok(mot__engine_wait_all(engine));
+    engine->replica[2].seat = MOT__NO_SEAT;
+    engine->weight[2] = 0;
+    assert_ok(mot__engine_join(engine, 2));
+    engine->prepared_rows[true] = 0;
+}
+
+static void seat_three(mot__engine *engine)
+{
+    assert_ok(mot__copies_send(engine, 0, (const bool[]){false, false, true}));
+    mot__replica_reseat(&engine->replica[2], 2, &engine->replica[0]);
+    engine->weight[2] = 1;
+    assert_ok(mot__engine_join(engine, 3));
+    engine->prepared_rows[true] = 0;
+}
+
+static void a_lane_that_comes_back_is_not_held_to_what_it_had(void **state)
+{
+    struct train_set set = train_set_make(SAMPLES, WIDTH, CLASSES, 3);
+    struct mot_trainer_config config = train_config();
+    struct train_run run;
+    mot__engine *engine;
+    struct mot_note note;
+    size_t differing = 7;
+
+    (void)state;
+    config.strategy = MOT_STRATEGY_MIRRORED;
+    config.verify = 4;
+    run = train_open("0,0,0", NET, &config, train_data(&set, false, BATCH));
+    engine = run.trainer->engine;
+    train_steps(&run, 4); /* its sums are on their way */
+    seat_two(engine);
+    train_steps(&run, 2);
+    train_metrics(&run);
+    train_steps(&run, 2);
+    engine->replica[2].looked = true;
+    seat_three(engine);
+    assert_int_equal(engine->replica[2].seat, 2);
+    assert_false(engine->replica[2].looked);
+    assert_int_equal(engine->replica[2].read_at, engine->replica[0].read_at);
+    train_steps(&run, 5);
+    train_metrics(&run);
+    if (mot_trainer_note(run.trainer, &note))
+        fail_msg("a note: %s", note.text);
+    train_copies_agree(&run);
+    change_one(&run, 0, (struct change){-1, 5, 4});
+    assert_ok(mot_trainer_verify(run.trainer, &differing));
+    assert_int_equal(differing, 1);
+    assert_int_equal(take(&run, "dense1.weight").replica, 0);
+    train_close(&run);
+    train_set_clear(&set);
+}
+
 static void a_trainer_may_stop_instead(void **state)
 {
     struct train_set set = train_set_make(SAMPLES, WIDTH, CLASSES, 3);
@@ -212,6 +270,7 @@ int main(void)
         cmocka_unit_test(one_bit_anywhere_is_found_named_and_mended),
         cmocka_unit_test(steps_verify_by_themselves),
         cmocka_unit_test(sums_on_their_way_do_not_spoil_the_next),
+        cmocka_unit_test(a_lane_that_comes_back_is_not_held_to_what_it_had),
         cmocka_unit_test(a_trainer_may_stop_instead),
     };
 
