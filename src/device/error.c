@@ -190,19 +190,36 @@ void mot__command_several(mot__device *device)
     device->pending[(device->queued - 1) % MOT__PENDING].several = true;
 }
 
-void mot__gate_add(mot__device *device, cl_event event)
-{
-    if (device->gates == MOT__GATES) /* rare: wait for one rather than grow */
-        clWaitForEvents(1, &device->gate[--device->gates]),
-            clReleaseEvent(device->gate[device->gates]);
-    clRetainEvent(event);
-    device->gate[device->gates++] = event;
-}
-
 void mot__gates_passed(mot__device *device)
 {
     while (device->gates > 0)
         clReleaseEvent(device->gate[--device->gates]);
+}
+
+mot_status mot__gates_pass(mot__device *device)
+{
+    cl_event event = NULL;
+    cl_int error;
+
+    if (device->gates == 0)
+        return MOT_OK;
+    error =
+        clEnqueueBarrierWithWaitList(device->compute, (cl_uint)device->gates, device->gate, &event);
+    if (error)
+        return mot__cl_fail(device, error, "waiting for transfers");
+    mot__gates_passed(device);
+    return mot__command_note(device, event, "wait for transfers", true);
+}
+
+mot_status mot__gate_add(mot__device *device, cl_event event)
+{
+    mot_status status = device->gates == MOT__GATES ? mot__gates_pass(device) : MOT_OK;
+
+    if (status != MOT_OK)
+        return status;
+    clRetainEvent(event);
+    device->gate[device->gates++] = event;
+    return MOT_OK;
 }
 
 mot_status mot__device_alive(const mot__device *device)

@@ -137,21 +137,6 @@ mot_status mot__gemm_use_set(mot__device *device, size_t set)
 
 /* ---- calls ---- */
 
-/* CLBlast takes no wait list: what the next launch waits for goes in front of it. */
-static mot_status pass_gates(mot__device *device)
-{
-    cl_int error;
-
-    if (device->gates == 0)
-        return MOT_OK;
-    error =
-        clEnqueueBarrierWithWaitList(device->compute, (cl_uint)device->gates, device->gate, NULL);
-    if (error)
-        return mot__cl_fail(device, error, "waiting for transfers");
-    mot__gates_passed(device);
-    return MOT_OK;
-}
-
 static CLBlastTranspose way(bool transposed)
 {
     return transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
@@ -261,7 +246,7 @@ mot_status mot__gemm_clblast(mot__device *device, const struct mot__gemm *gemm)
     if (mot__device_rehearsing(device)) {
         status = rehearse(device, gemm);
     } else {
-        status = pass_gates(device);
+        status = mot__gates_pass(device); /* CLBlast takes no wait list */
         if (status == MOT_OK)
             status = call_guarded(device, gemm, mem);
     }

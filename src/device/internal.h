@@ -102,9 +102,11 @@ mot_status mot__command_note(mot__device *device, cl_event event, const char *wh
 /* The newest command stands for others before it that have no event here: its time is theirs. */
 void mot__command_several(mot__device *device);
 /* The wait list for the next command of the compute queue (transfers it depends on); cleared by
- * _passed. */
-void mot__gate_add(mot__device *device, cl_event event);
+ * _passed. Where it is full, and for a command that takes no wait list, _pass has the queue itself
+ * wait; the host never does. */
+mot_status mot__gate_add(mot__device *device, cl_event event);
 void mot__gates_passed(mot__device *device);
+mot_status mot__gates_pass(mot__device *device);
 
 mot_status mot__pool_take(mot__device *device, size_t bytes, cl_mem_flags flags, void *host,
                           struct mot__buffer **out);

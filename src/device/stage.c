@@ -275,9 +275,9 @@ mot_status mot__stage_arrive(mot__stage *stage, size_t at)
 
     if (status != MOT_OK || !slot->event || stage->device->facts.staging == MOT__STAGING_MAP)
         return status;
-    mot__gate_add(stage->device, slot->event);
+    status = mot__gate_add(stage->device, slot->event);
     set_event(&slot->event, NULL);
-    return MOT_OK;
+    return status;
 }
 
 mot_status mot__stage_up(mot__stage *stage, size_t begin, size_t bytes)
@@ -285,7 +285,7 @@ mot_status mot__stage_up(mot__stage *stage, size_t begin, size_t bytes)
     mot_status status = send(stage, begin, bytes);
 
     if (status == MOT_OK && stage->device->facts.staging == MOT__STAGING_COPY)
-        mot__gate_add(stage->device, stage->sent);
+        status = mot__gate_add(stage->device, stage->sent);
     return status;
 }
 

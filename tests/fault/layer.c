@@ -39,6 +39,7 @@
     X(clEnqueueFillBuffer)                                                                         \
     X(clEnqueueMapBuffer)                                                                          \
     X(clEnqueueUnmapMemObject)                                                                     \
+    X(clEnqueueBarrierWithWaitList)                                                                \
     X(clFlush)                                                                                     \
     X(clFinish)                                                                                    \
     X(clWaitForEvents)                                                                             \
@@ -293,6 +294,8 @@ COMMAND(clEnqueueFillBuffer, false,
         (queue, mem, pattern, width, offset, bytes, WAITS))
 COMMAND(clEnqueueUnmapMemObject, false, (cl_command_queue queue, cl_mem mem, void *host, WAIT),
         (queue, mem, host, WAITS))
+
+COMMAND(clEnqueueBarrierWithWaitList, false, (cl_command_queue queue, WAIT), (queue, WAITS))
 
 static void *CL_API_CALL my_clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool block,
                                                cl_map_flags flags, size_t offset, size_t bytes,

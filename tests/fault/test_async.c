@@ -52,7 +52,7 @@ static void hold(struct bench *bench)
 
     bench->event = clCreateUserEvent(bench->device->context, &error);
     assert_int_equal(error, CL_SUCCESS);
-    mot__gate_add(bench->device, bench->event);
+    assert_ok(mot__gate_add(bench->device, bench->event));
 }
 
 static void let_go(struct bench *bench, cl_int state)
@@ -236,6 +236,46 @@ static void a_download_does_not_overtake_an_upload(void **state)
     bench_close(&bench);
 }
 
+/* Uploads are held back until all of it is queued: a call that waited for one would wait for good.
+ */
+static void uploads_beyond_the_gates_hold_nobody_up(void **state)
+{
+    enum { PARTS = 2 * MOT__GATES + 4, FLOATS = PARTS * N };
+    struct bench bench = bench_open(MOT__STAGING_COPY);
+    struct mot_counts *counts = mot__device_counts(bench.device);
+    struct mot__mem sum = {NULL, 0};
+    mot__stage *stage = NULL;
+    float *host, got[FLOATS];
+    cl_event held;
+    cl_int error;
+
+    (void)state;
+    assert_ok(mot__stage_open(bench.device, sizeof got, &stage));
+    assert_ok(mot__buffer_open(bench.device, sizeof got, &sum.buffer));
+    assert_ok(mot__buffer_zero(sum.buffer, 0, sizeof got));
+    assert_ok(mot__buffer_zero(mot__stage_buffer(stage), 0, sizeof got));
+    assert_ok(room_add(bench.device, FLOATS, sum, sum, sum)); /* built before it counts */
+    assert_ok(mot__device_finish(bench.device));
+    host = mot__stage_host(stage);
+    for (uint32_t i = 0; i < FLOATS; i++)
+        host[i] = 1.0f + (float)i;
+    counts->waits = 0;
+    held = clCreateUserEvent(bench.device->context, &error);
+    assert_int_equal(clEnqueueBarrierWithWaitList(bench.device->up, 1, &held, NULL), CL_SUCCESS);
+    for (size_t p = 0; p < PARTS; p++)
+        assert_ok(mot__stage_up(stage, p * N * sizeof(float), N * sizeof(float)));
+    assert_ok(
+        room_add(bench.device, FLOATS, sum, (struct mot__mem){mot__stage_buffer(stage), 0}, sum));
+    assert_int_equal(counts->waits, 0);
+    assert_int_equal(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
+    assert_ok(mot__buffer_read(sum.buffer, 0, got, sizeof got));
+    check_bits("the sum", got, host, FLOATS);
+    clReleaseEvent(held);
+    mot__buffer_close(sum.buffer);
+    mot__stage_close(stage);
+    bench_close(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_ring_that_wraps_forgets_no_failure),
         cmocka_unit_test(a_lost_device_is_called_no_more),
         cmocka_unit_test(a_download_does_not_overtake_an_upload),
+        cmocka_unit_test(uploads_beyond_the_gates_hold_nobody_up),
     };
 
     return cmocka_run_group_tests(tests, room_open, room_close);

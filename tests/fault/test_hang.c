@@ -129,8 +129,7 @@ static mot_status job_stop_driver(mot__lane *lane, void *user, void *payload)
     (void)payload;
     pthread_setspecific(hang.key, &hang);
     *event = clCreateUserEvent(device->context, &error);
-    mot__gate_add(device, *event);
-    return MOT_OK;
+    return mot__gate_add(device, *event);
 }
 
 /* The first lane is healthy and waits for the other, as long as the trainer waits for the first. */
