@@ -183,6 +183,7 @@ mot_status mot__optim_selftest(mot__device *device, const struct mot_optimizer *
 {
     const struct row *row = row_of(optimizer);
     const bool clip = optimizer->clip_norm > 0;
+    const bool cpu = mot__device_facts(device)->device_class == MOT_CLASS_CPU;
     char told[256] = "", key[80];
     mot_status status = MOT_OK;
     bool found = false;
@@ -190,8 +191,9 @@ mot_status mot__optim_selftest(mot__device *device, const struct mot_optimizer *
     *good = true;
     if (bytes > 0)
         *why = '\0';
-    snprintf(key, sizeof key, "optim.%s%s.%016llx", row->name, clip ? ".clip" : "",
-             (unsigned long long)mot__program_sum("update"));
+    /* Each class computes with vectors of its own. */
+    snprintf(key, sizeof key, "optim.%s.%s%s.%016llx", cpu ? "cpu" : "gpu", row->name,
+             clip ? ".clip" : "", (unsigned long long)mot__program_sum("update"));
     if (!fresh)
         MOT_TRY(mot__store_get(device, key, told, sizeof told, &found));
     if (found) {

@@ -361,18 +361,32 @@ static void the_self_test_is_passed_and_remembered(void **state)
     }
 }
 
-static void a_kept_verdict_speaks_for_its_rule_alone(void **state)
+static void spoil_sgd(mot__device *device, enum mot_device_class class)
+{
+    char key[80];
+
+    snprintf(key, sizeof key, "optim.%s.SGD.%016llx", class == MOT_CLASS_CPU ? "cpu" : "gpu",
+             (unsigned long long)mot__program_sum("update"));
+    assert_ok(mot__store_set(device, key, "SGD: a story"));
+}
+
+/* The classes are different code. */
+static void a_kept_verdict_speaks_for_its_rule_and_class_alone(void **state)
 {
     const struct mot_optimizer sgd = mot_optimizer_default(MOT_RULE_SGD);
     const struct mot_optimizer adam = mot_optimizer_default(MOT_RULE_ADAM);
-    char key[80], why[256];
+    char why[256];
     bool good = true;
 
     (void)state;
-    snprintf(key, sizeof key, "optim.SGD.%016llx", (unsigned long long)mot__program_sum("update"));
     TEST_EACH_DEVICE(device)
     {
-        assert_ok(mot__store_set(device, key, "SGD: a story"));
+        const enum mot_device_class own = mot__device_facts(device)->device_class;
+
+        spoil_sgd(device, own == MOT_CLASS_CPU ? MOT_CLASS_GPU : MOT_CLASS_CPU);
+        assert_ok(mot__optim_selftest(device, &sgd, false, &good, why, sizeof why));
+        assert_true(good);
+        spoil_sgd(device, own);
         assert_ok(mot__optim_selftest(device, &sgd, false, &good, why, sizeof why));
         assert_false(good);
         assert_string_equal(why, "SGD: a story");
@@ -393,7 +407,7 @@ int main(void)
         cmocka_unit_test(the_smallest_sizes_work),
         cmocka_unit_test(a_size_that_is_not_whole_gets_a_sentence),
         cmocka_unit_test(the_self_test_is_passed_and_remembered),
-        cmocka_unit_test(a_kept_verdict_speaks_for_its_rule_alone),
+        cmocka_unit_test(a_kept_verdict_speaks_for_its_rule_and_class_alone),
     };
 
     return cmocka_run_group_tests(tests, test_devices_open, test_devices_close);
