@@ -71,8 +71,9 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         guise_test(guise_${card}_trouble test_trouble ${card} "${manners}" "MOTLEY_STAGING=map")
     endforeach()
 
-    # Sums that a device has mapped, where mapped memory is a copy.
-    guise_test(guise_irisxe_agree test_agree irisxe "nan,shadow")
+    # Sums that a device has mapped, where mapped memory is a copy; and a card that allocates more
+    # at once than a kernel counts.
+    guise_test(guise_rx7900_agree test_agree rx7900 "nan,shadow" "MOTLEY_STAGING=map")
 
     # CLBlast with the parameters it ships for these cards; where it fails our tile takes over.
     if(MOTLEY_HAVE_CLBLAST)

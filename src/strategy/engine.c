@@ -97,7 +97,8 @@ static mot_status freeze_bounds(mot__engine *engine)
     struct mot__common *common = &engine->common;
     const struct mot__parameters *table = &common->net->table;
     const size_t wish = engine->choice.bucket_floats ? engine->choice.bucket_floats : BUCKET_FLOATS;
-    size_t bucket = SIZE_MAX, i, largest = SIZE_MAX, one, least = 0;
+    size_t bucket = SIZE_MAX, i, one, least = 0;
+    size_t largest = (UINT32_MAX / 2) * sizeof(float); /* kernels count a piece in 32 bits */
     mot_status status = MOT_OK;
 
     for (i = 0; i < common->replicas; i++) {

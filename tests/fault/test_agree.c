@@ -240,6 +240,20 @@ static void a_lane_that_comes_back_is_not_held_to_what_it_had(void **state)
     train_set_clear(&set);
 }
 
+/* Sums and updates count a piece's floats in 32 bits, whatever a card would allocate at once (the
+ * layer's rx7900: 20 GB). */
+static void no_piece_is_more_than_a_kernel_counts(void **state)
+{
+    struct train_set set = train_set_make(SAMPLES, WIDTH, CLASSES, 3);
+    const struct mot_trainer_config config = train_config();
+    struct train_run run = train_open("0", NET, &config, train_data(&set, false, BATCH));
+
+    (void)state;
+    assert_true(mot__engine_common(run.trainer->engine)->piece_floats <= UINT32_MAX / 2);
+    train_close(&run);
+    train_set_clear(&set);
+}
+
 static void a_trainer_may_stop_instead(void **state)
 {
     struct train_set set = train_set_make(SAMPLES, WIDTH, CLASSES, 3);
@@ -271,6 +285,7 @@ int main(void)
         cmocka_unit_test(steps_verify_by_themselves),
         cmocka_unit_test(sums_on_their_way_do_not_spoil_the_next),
         cmocka_unit_test(a_lane_that_comes_back_is_not_held_to_what_it_had),
+        cmocka_unit_test(no_piece_is_more_than_a_kernel_counts),
         cmocka_unit_test(a_trainer_may_stop_instead),
     };
 
