@@ -16,11 +16,13 @@
 
 #define MOT__AHEAD 8 /* steps queued before the oldest must have ended */
 
-/* What all replicas of one trainer share; frozen when it opens. */
 struct mot__agree;  /* verify.h */
+struct mot__verify; /* verify.h: a lane's side */
 struct mot__sent;   /* sent.h */
-struct mot__verify; /* so too: a lane's side */
 
+/* What all replicas of one trainer share. The engine alone changes it, while all lanes are idle:
+ * group and strategy when other replicas work together from then on; the rest stands when they
+ * open. What the pointers lead to says for itself who may. */
 struct mot__common {
     mot_model *net; /* a copy of our own */
     struct mot_trainer_config config;
