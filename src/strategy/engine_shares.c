@@ -190,6 +190,7 @@ static bool find_moved(mot__engine *engine, const size_t *share)
  * date first. */
 static mot_status seat(mot__engine *engine, const size_t *share)
 {
+    const mot_replica *like = &engine->replica[mot__engine_first(engine)];
     mot_status status = MOT_OK;
     size_t i, seats = 0;
 
@@ -197,7 +198,8 @@ static mot_status seat(mot__engine *engine, const size_t *share)
     if (find_moved(engine, share))
         MOT_TRY(mot__copies_send(engine, mot__engine_first(engine), engine->came));
     for (i = 0; i < engine->common.replicas; i++)
-        engine->replica[i].seat = !share || share[i] > 0 ? seats++ : MOT__NO_SEAT;
+        mot__replica_reseat(&engine->replica[i], !share || share[i] > 0 ? seats++ : MOT__NO_SEAT,
+                            like);
     engine->common.strategy = seats > 1 ? &mot__strategy_mirrored : &mot__strategy_single;
     engine->prepared_rows[true] = engine->prepared_rows[false] = 0; /* some had no part in those */
     MOT_TRY(mot__engine_join(engine, seats));
