@@ -3,6 +3,8 @@
  * Every call that can fail returns a mot_status; results come back through the last argument.
  * Success is 0, so calls chain with ||. What *_open() gives, *_close() takes back; close(NULL) does
  * nothing. After a failure mot_error() tells the story of the last one on this thread.
+ * A struct whose first member is its size comes from its _default() or starts as {.size = sizeof};
+ * one of another size is from another version's header, and is refused with MOT_BAD_ARG.
  * The library never prints, never exits and catches no signal; its threads block all signals. */
 #ifndef MOTLEY_MOTLEY_H
 #define MOTLEY_MOTLEY_H
@@ -108,7 +110,7 @@ struct mot_fleet_config {
     const char *gemm;  /* "auto", "clblast" or "tile"; NULL: $MOTLEY_GEMM, else auto */
     double deadline_s; /* a device silent for so long inside one wait is given up; 0: 60 */
     bool profile;      /* devices tell how long each command took; also $MOTLEY_PROFILE=1 */
-    void *world;       /* reserved for MPI; NULL */
+    void *world;       /* reserved for MPI; not NULL is MOT_UNSUPPORTED */
 };
 
 struct mot_fleet_config mot_fleet_config_default(void);

@@ -1,6 +1,7 @@
 /* scale.c - some devices together: with even shares, by speed, and without communication. The three
  * are measured by turns and compared turn by turn: between one minute and the next a machine that
  * others use changes by more than they differ. */
+#include "base/config.h"
 #include "base/median.h"
 
 #include <motley/bench.h>
@@ -33,9 +34,11 @@ mot_status mot_bench_scale(mot_fleet *fleet, const mot_model *net,
                            struct mot_bench_scale *out)
 {
     double rate[WAYS][TURNS], even[TURNS], speed[TURNS];
-    mot_status status;
+    mot_status status = mot__config_check(config, sizeof *config, "mot_trainer_config");
     size_t turn, way;
 
+    if (status != MOT_OK)
+        return status; /* before the whole of it is copied */
     for (turn = 0; turn < TURNS; turn++) {
         for (way = 0; way < WAYS; way++) {
             status = rate_of(fleet, net, config, data, seconds, (enum way)way, &rate[way][turn]);

@@ -1,6 +1,7 @@
 /* train.c - a training configuration, measured: rate, first step, where the time and the bytes go.
  */
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/median.h"
 #include "strategy/prepare.h"
 #include "train/trainer.h"
@@ -217,6 +218,8 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
     size_t rows;
 
     memset(out, 0, sizeof *out);
+    MOT_TRY(mot__config_check(config, sizeof *config, "mot_trainer_config"));
+    MOT_TRY(mot__config_check(bench, sizeof *bench, "mot_bench_config"));
     MOT_TRY(mot__engine_open_by(fleet, net, config, bench->alone ? &mot__strategy_single : NULL,
                                 &run.trainer.engine));
     MOT_TRY(mot__engine_prepare(run.trainer.engine, mot__data_samples(data), mot__data_rows(data),

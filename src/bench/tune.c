@@ -3,6 +3,7 @@
 #include "bench/tune.h"
 
 #include "base/clock.h"
+#include "base/config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +87,7 @@ mot_status mot_tune(mot_fleet *fleet, const mot_model *net, const struct mot_tra
                                .trainer = config ? config : &usual,
                                .data = data,
                                .batch = batch,
-                               .config = tune ? *tune : mot_tune_config_default(),
+                               .config = mot_tune_config_default(),
                                .began_s = mot__clock_s()};
     mot__tune_products *products = NULL;
     mot_status status = MOT_OK;
@@ -99,6 +100,8 @@ mot_status mot_tune(mot_fleet *fleet, const mot_model *net, const struct mot_tra
     if (batch > mot_data_count(data)) /* nor could any candidate be tried on so many */
         return mot__fail(MOT_BAD_ARG, "mot_tune: batches of %zu rows, but there are %zu samples",
                          batch, mot_data_count(data));
+    MOT_TRY(mot__config_check(tuner.trainer, sizeof *config, "mot_trainer_config"));
+    MOT_TRY(mot__config_take(tune, sizeof *tune, "mot_tune_config", &tuner.config));
     if (!(tuner.config.seconds > 0))
         tuner.config.seconds = SECONDS;
     MOT_TRY(mot__tune_products_open(&tuner, &products));

@@ -1,5 +1,6 @@
 /* arrays.c - samples that are in the caller's memory already, looked at before they are believed.
  */
+#include "base/config.h"
 #include "data/store.h"
 
 #include <string.h>
@@ -11,11 +12,6 @@ struct mot_arrays mot_arrays_default(void)
 
 static mot_status check_arrays(const struct mot_arrays *arrays)
 {
-    if (arrays->size != sizeof *arrays)
-        return mot__fail(MOT_BAD_ARG,
-                         "mot_data_arrays: size is %zu, not sizeof(struct mot_arrays); start from "
-                         "mot_arrays_default()",
-                         arrays->size);
     if (!arrays->x)
         return mot__fail(MOT_BAD_ARG, "mot_data_arrays: x is NULL");
     if ((arrays->labels != NULL) != (arrays->classes != 0))
@@ -47,6 +43,7 @@ mot_status mot_data_arrays(const struct mot_arrays *arrays, mot_data **out)
 
     if (!arrays || !out)
         return mot__fail(MOT_BAD_ARG, "mot_data_arrays: NULL argument");
+    MOT_TRY(mot__config_check(arrays, sizeof *arrays, "mot_arrays"));
     MOT_TRY(check_arrays(arrays));
     like.count = arrays->count;
     like.shape = arrays->shape;

@@ -1,6 +1,7 @@
 /* data.c - the stream: where it stands, how it runs, and the next batch of it. */
 #include "data/data.h"
 
+#include "base/config.h"
 #include "base/size.h"
 #include "data/order.h"
 #include "data/reader.h"
@@ -49,9 +50,7 @@ mot_status mot_data_source(const struct mot_source *source, mot_data **out)
 
     if (!source || !out)
         return mot__fail(MOT_BAD_ARG, "mot_data_source: NULL argument");
-    if (source->size != sizeof *source)
-        return mot__fail(MOT_BAD_ARG, "mot_data_source: size is %zu, not sizeof(struct mot_source)",
-                         source->size);
+    MOT_TRY(mot__config_check(source, sizeof *source, "mot_source"));
     if (!source->read)
         return mot__fail(MOT_BAD_ARG, "mot_data_source: read is NULL");
     like.count = source->count;

@@ -1,5 +1,6 @@
 /* inventory.c - walk every platform and every device. A driver that fails costs a line in the
  * notes, never the walk. */
+#include "base/config.h"
 #include "device/entries.h"
 
 #include <CL/cl.h>
@@ -180,6 +181,20 @@ static mot_status keep_text(const struct mot_fleet_config *config, char **out)
     return MOT_OK;
 }
 
+static mot_status check_config(const struct mot_fleet_config *config)
+{
+    mot_status status = MOT_OK;
+
+    if (!config)
+        return MOT_OK;
+    MOT_TRY(mot__config_check(config, sizeof *config, "mot_fleet_config"));
+    if (config->world)
+        return mot__fail(MOT_UNSUPPORTED, "struct mot_fleet_config: world is for several machines, "
+                                          "which this version does not know; NULL");
+done:
+    return status;
+}
+
 static void drop_last_newline(char *text)
 {
     const size_t length = strlen(text);
@@ -222,6 +237,7 @@ mot_status mot_inventory_open(const struct mot_fleet_config *config, mot_invento
 
     if (!out)
         return mot__fail(MOT_BAD_ARG, "mot_inventory_open: out is NULL");
+    MOT_TRY(check_config(config));
     MOT_TRY(keep_text(config, &text));
     MOT_TRY(visit_all(&walk));
     if (walk.count == 0)

@@ -1,6 +1,7 @@
 /* fleet.c - open the chosen devices together, leave out those that cannot be used, and say why. */
 #include "strategy/fleet.h"
 
+#include "base/config.h"
 #include "base/file.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -197,7 +198,7 @@ static mot_status keep_good(mot_fleet *fleet, struct mot__string *notes)
 
 mot_status mot_fleet_open(const struct mot_fleet_config *given, mot_fleet **out)
 {
-    struct mot_fleet_config config = given ? *given : mot_fleet_config_default();
+    struct mot_fleet_config config = mot_fleet_config_default();
     mot_status status = MOT_OK;
     mot_fleet *fleet = calloc(1, sizeof *fleet);
     struct mot__pick *pick = NULL;
@@ -206,6 +207,7 @@ mot_status mot_fleet_open(const struct mot_fleet_config *given, mot_fleet **out)
 
     if (!fleet)
         return mot__fail(MOT_NO_MEMORY, "a fleet's %zu bytes", sizeof *fleet);
+    MOT_TRY(mot__config_take(given, sizeof config, "mot_fleet_config", &config));
     fleet->deadline_s = config.deadline_s > 0 ? config.deadline_s : DEADLINE_S;
     MOT_TRY(mot_inventory_open(&config, &fleet->inventory));
     MOT_TRY(

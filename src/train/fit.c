@@ -1,6 +1,7 @@
 /* fit.c - epochs of steps, with events on the caller's thread; written on the calls anyone can
  * make. */
 #include "base/clock.h"
+#include "base/config.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -226,12 +227,13 @@ done:
 mot_status mot_fit_plan(mot_trainer *trainer, mot_data *train, mot_data *test,
                         const struct mot_fit_config *given, struct mot_plan *plan)
 {
-    const struct mot_fit_config config = given ? *given : mot_fit_config_default();
+    struct mot_fit_config config = mot_fit_config_default();
     struct mot__engine_plan wish;
     mot_status status = MOT_OK;
 
     if (!trainer || !train || !plan)
         return mot__fail(MOT_BAD_ARG, "mot_fit_plan: trainer, data or plan is NULL");
+    MOT_TRY(mot__config_take(given, sizeof config, "mot_fit_config", &config));
     wish = (struct mot__engine_plan){.train = mot__data_samples(train),
                                      .test = test ? mot__data_samples(test) : NULL,
                                      .rows = config.batch ? config.batch : mot__data_rows(train),
@@ -248,13 +250,14 @@ done:
 mot_status mot_fit(mot_trainer *trainer, mot_data *train, mot_data *test,
                    const struct mot_fit_config *given, struct mot_history *history)
 {
-    const struct mot_fit_config config = given ? *given : mot_fit_config_default();
+    struct mot_fit_config config = mot_fit_config_default();
     struct fit fit = {
         .trainer = trainer, .train = train, .test = test, .config = &config, .history = history};
     mot_status status = MOT_OK;
 
     if (!trainer || !train)
         return mot__fail(MOT_BAD_ARG, "mot_fit: trainer or data is NULL");
+    MOT_TRY(mot__config_take(given, sizeof config, "mot_fit_config", &config));
     if (config.epochs == 0)
         return mot__fail(MOT_BAD_ARG, "mot_fit: epochs = 0");
     MOT_TRY(begin(&fit));

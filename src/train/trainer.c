@@ -2,6 +2,7 @@
 #include "train/trainer.h"
 
 #include "base/clock.h"
+#include "base/config.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,23 +22,23 @@ struct mot_trainer_config mot_trainer_config_default(void)
 mot_status mot_trainer_open(mot_fleet *fleet, const mot_model *net,
                             const struct mot_trainer_config *given, mot_trainer **out)
 {
-    const struct mot_trainer_config config = given ? *given : mot_trainer_config_default();
-    mot_trainer *trainer;
-    mot_status status;
+    struct mot_trainer_config config = mot_trainer_config_default();
+    mot_trainer *trainer = NULL;
+    mot_status status = MOT_OK;
 
     if (!fleet || !net || !out)
         return mot__fail(MOT_BAD_ARG, "mot_trainer_open: fleet, network or result is NULL");
+    MOT_TRY(mot__config_take(given, sizeof config, "mot_trainer_config", &config));
     trainer = calloc(1, sizeof *trainer);
     if (!trainer)
         return mot__fail(MOT_NO_MEMORY, "mot_trainer_open: %zu bytes", sizeof *trainer);
-    status = mot__engine_open(fleet, net, &config, &trainer->engine);
-    if (status != MOT_OK) {
-        free(trainer);
-        return status;
-    }
+    MOT_TRY(mot__engine_open(fleet, net, &config, &trainer->engine));
     trainer->spent_s = mot__clock_s();
     *out = trainer;
-    return MOT_OK;
+    trainer = NULL;
+done:
+    free(trainer);
+    return status;
 }
 
 void mot_trainer_close(mot_trainer *trainer)

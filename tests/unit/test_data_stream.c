@@ -256,7 +256,7 @@ static void unsound_arrays_get_their_sentence(void **state)
     (void)state;
     assert_story(mot_data_arrays(NULL, NULL), MOT_BAD_ARG, "mot_data_arrays: NULL argument");
     a = labelled(), a.size = 3;
-    refuse(a, MOT_BAD_ARG, "size is 3, not sizeof(struct mot_arrays)");
+    refuse(a, MOT_BAD_ARG, "struct mot_arrays: size is 3, not ");
     a = labelled(), a.count = 0;
     refuse(a, MOT_BAD_ARG, "mot_data_arrays: count = 0");
     a = labelled(), a.x = NULL;
@@ -566,7 +566,8 @@ static void unsound_sources_get_their_sentence(void **state)
     (void)state;
     assert_story(mot_data_source(NULL, &data), MOT_BAD_ARG, "mot_data_source: NULL argument");
     source.size = 1;
-    assert_story(mot_data_source(&source, &data), MOT_BAD_ARG, "mot_data_source: size is 1");
+    assert_story(mot_data_source(&source, &data), MOT_BAD_ARG,
+                 "struct mot_source: size is 1, not ");
     source = source_of(&reads), source.read = NULL;
     assert_story(mot_data_source(&source, &data), MOT_BAD_ARG, "mot_data_source: read is NULL");
     source = source_of(&reads), source.target_width = 2;
