@@ -1,7 +1,8 @@
 #!/bin/sh
 # style.sh ROOT - what the house style says that a machine can see: no tabs, at most 100 columns, no
-# space at the end of a line; and what .clang-format says, where the version it was written for is
-# installed (others disagree about details).
+# space at the end of a line, no variable of the environment that is not told of; and what
+# .clang-format says, where the version it was written for is installed (others disagree about
+# details).
 set -eu
 cd "$1"
 
@@ -22,6 +23,16 @@ complain() { # what, pattern
 complain 'tabs above; the house indents with spaces' "$(printf '\t')"
 complain 'lines above are longer than 100 columns' '.{101}'
 complain 'lines above end in a space' ' $'
+
+# A variable of ours that is read stands in a list that a user sees.
+variables=$(grep -rhoE 'getenv\("MOTLEY_[A-Z_]+"' src | sed 's/.*"\(.*\)"/\1/' | LC_ALL=C sort -u)
+[ -n "$variables" ]
+for name in $variables; do
+    if ! grep -q "{\"$name\"," src/base/environment.c src/cli/help.c; then
+        echo "style.sh: $name is read, but neither mot_environment nor the help lists it" >&2
+        failed=1
+    fi
+done
 
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
     ours | grep '\.[ch]$' | xargs clang-format --dry-run -Werror || failed=1

@@ -114,6 +114,9 @@ struct mot_fleet_config {
 };
 
 struct mot_fleet_config mot_fleet_config_default(void);
+/* A variable of the environment that is read where the configuration says nothing, and in text
+ * (may be NULL) what it does; NULL past the last. */
+const char *mot_environment(size_t index, const char **text);
 
 /* Look at every platform and device; opens none. Failing drivers are skipped, with a note. */
 mot_status mot_inventory_open(const struct mot_fleet_config *config, mot_inventory **out);

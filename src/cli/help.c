@@ -79,14 +79,19 @@ static void print_command(FILE *out, const struct command *command)
         print_presets(out);
 }
 
+static void print_variable(FILE *out, const char *name, const char *text)
+{
+    const int at = fprintf(out, "  %-15s", name);
+
+    print_wrapped(out, text, (size_t)at, 19);
+}
+
 static void print_all(FILE *out)
 {
     static const struct {
         const char *name, *text;
     } environment[] = {
-        {"MOTLEY_DEVICES", "the devices where --devices is not given"},
-        {"MOTLEY_CLASS", "cpu or gpu: which kernels to use, whatever the device is"},
-        {"MOTLEY_GEMM", "clblast or tile: which matrix product to use"},
+        /* what this command alone reads; the library's own come first */
         {"MOTLEY_MIRROR", "URL of the folder that MNIST is fetched from"},
         {"MOTLEY_DATASETS", "folder that has fashion-mnist (default /usr/share/datasets)"},
         {"XDG_CACHE_HOME", "where fetched data and compiled kernels are kept (default ~/.cache)"},
@@ -98,6 +103,7 @@ static void print_all(FILE *out)
     } codes[] = {EXIT_TABLE(EXIT_ROW)};
 #undef EXIT_ROW
     const struct command *row;
+    const char *name, *text;
     size_t i;
 
     fputs("usage: motley COMMAND [options]\n\nTrain one network on every GPU in the box, whoever "
@@ -106,11 +112,10 @@ static void print_all(FILE *out)
     for (row = command_table; row->name; row++)
         print_row(out, row->name, row->summary);
     fputs("\nmotley help COMMAND lists its options.\n\nEnvironment:\n", out);
-    for (i = 0; i < sizeof environment / sizeof *environment; i++) {
-        const int at = fprintf(out, "  %-15s", environment[i].name);
-
-        print_wrapped(out, environment[i].text, (size_t)at, 19);
-    }
+    for (i = 0; (name = mot_environment(i, &text)); i++)
+        print_variable(out, name, text);
+    for (i = 0; i < sizeof environment / sizeof *environment; i++)
+        print_variable(out, environment[i].name, environment[i].text);
     fputs("\nExit codes:\n", out);
     for (i = 0; i < sizeof codes / sizeof *codes; i++)
         print_row(out, codes[i].name, codes[i].text);

@@ -8,27 +8,14 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+/* Of others; ours are in mot_environment. */
 static const char *const variables[] = {
-    "OCL_ICD_VENDORS",
-    "OCL_ICD_FILENAMES",
-    "OPENCL_LAYERS",
-    "RUSTICL_ENABLE",
-    "RUSTICL_FEATURES",
-    "POCL_DEVICES",
-    "POCL_MAX_PTHREAD_COUNT",
-    "POCL_AFFINITY",
-    "CUDA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-    "HSA_OVERRIDE_GFX_VERSION",
-    "ZE_AFFINITY_MASK",
-    "NEOReadDebugKeys",
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "MOTLEY_DEVICES",
-    "MOTLEY_CLASS",
-    "MOTLEY_GEMM",
+    "OCL_ICD_VENDORS",          "OCL_ICD_FILENAMES",   "OPENCL_LAYERS",
+    "RUSTICL_ENABLE",           "RUSTICL_FEATURES",    "POCL_DEVICES",
+    "POCL_MAX_PTHREAD_COUNT",   "POCL_AFFINITY",       "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",     "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+    "HSA_OVERRIDE_GFX_VERSION", "ZE_AFFINITY_MASK",    "NEOReadDebugKeys",
+    "LD_LIBRARY_PATH",          "LD_PRELOAD",
 };
 
 static const char *const types[] = {
@@ -104,18 +91,25 @@ static void add_findings(const struct mot_finding *finding, size_t count, struct
     }
 }
 
+static bool add_variable(const char *name, struct mot__string *text)
+{
+    const char *value = getenv(name);
+
+    if (value)
+        mot__string_add(text, "  %s=%s\n", name, value);
+    return value != NULL;
+}
+
 static void add_environment(struct mot__string *text)
 {
+    const char *ours;
     size_t i, set = 0;
 
     mot__string_add(text, "environment:\n");
-    for (i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
-
-        if (value)
-            mot__string_add(text, "  %s=%s\n", variables[i], value);
-        set += value != NULL;
-    }
+    for (i = 0; i < sizeof variables / sizeof *variables; i++)
+        set += add_variable(variables[i], text);
+    for (i = 0; (ours = mot_environment(i, NULL)); i++)
+        set += add_variable(ours, text);
     if (set == 0)
         mot__string_add(text, "  nothing set that matters\n");
 }

@@ -315,17 +315,20 @@ static void limits_and_shares_that_do_not_fit_are_told(void **state)
 
 static void help_names_every_command_and_exit_code(void **state)
 {
-    static const char *const words[] = {"devices", "doctor", "train",    "eval",          "predict",
-                                        "version", "130",    "NO_COLOR", "MOTLEY_DEVICES"};
+    static const char *const words[] = {"devices", "doctor", "train",    "eval",         "predict",
+                                        "version", "130",    "NO_COLOR", "MOTLEY_MIRROR"};
     struct place place;
+    const char *name;
     size_t i;
 
     (void)state;
     place_open(&place);
-    for (i = 0; i < sizeof words / sizeof *words; i++) {
-        place_run(&place, "", "help");
+    place_run(&place, "", "help");
+    for (i = 0; i < sizeof words / sizeof *words; i++)
         place_expect(&place, 0, words[i]);
-    }
+    for (i = 0; (name = mot_environment(i, NULL)); i++)
+        place_expect(&place, 0, name);
+    assert_true(i > 0);
     place_run(&place, "", "train --help");
     place_expect(&place, 0, "--optimizer sgd|momentum|nesterov|adam|adamw");
     place_expect(&place, 0, "(default mlp512)");

@@ -511,6 +511,7 @@ static void the_report_tells_all_that_matters(void **state)
     put_card(1, "0x10de\n", "0x2204\n", "nouveau", "0000:04:00.0");
     put("etc/OpenCL/vendors/intel.icd", INTEL_ICD);
     setenv("RUSTICL_ENABLE", "iris", 1);
+    setenv("MOTLEY_LARGEST", "1G", 1);
     seen.memory_bytes = (uint64_t)3 << 30;
     diagnosis = diagnose(&seen, 1);
     report = mot_diagnosis_report(diagnosis);
@@ -526,7 +527,9 @@ static void the_report_tells_all_that_matters(void **state)
     assert_has(report, "problem: the kernel driver nouveau runs it", true);
     assert_has(report, "cure: sudo apt install nvidia-driver", true);
     assert_has(report, "RUSTICL_ENABLE=iris\n", true);
+    assert_has(report, "MOTLEY_LARGEST=1G\n", true);
     mot_diagnosis_close(diagnosis);
+    unsetenv("MOTLEY_LARGEST");
 }
 
 static void the_report_names_no_user_and_no_home(void **state)
