@@ -32,7 +32,7 @@ static mot_status open_part(mot__device *device, cl_device_id whole, const struc
     error = clCreateSubDevices(whole, how, count, part, NULL);
     for (i = 0; !error && i < count; i++)
         if (i != pick->part)
-            clReleaseDevice(part[i]);
+            clReleaseDevice(part[i]); /* never worked on: no quirk speaks against it */
     device->id = error ? NULL : part[pick->part];
     device->sub = !error;
     free(part);

@@ -2,6 +2,7 @@
  * notes, never the walk. */
 #include "base/config.h"
 #include "device/entries.h"
+#include "device/quirks.h"
 
 #include <CL/cl.h>
 
@@ -64,14 +65,16 @@ static mot_status visit_device(struct walk *walk, cl_platform_id platform, const
 
 static void note_empty(struct walk *walk, const char *name, cl_int error)
 {
-    if (error == CL_DEVICE_NOT_FOUND || error == CL_SUCCESS)
-        mot__string_add(&walk->notes, "platform %s offers no device%s\n", name,
-                        mot__text_same(name, "rusticl") && !getenv("RUSTICL_ENABLE")
-                            ? " (RUSTICL_ENABLE is not set)"
-                            : "");
-    else
+    const char *wants = mot__quirk_wants(name);
+
+    if (error != CL_DEVICE_NOT_FOUND && error != CL_SUCCESS)
         mot__string_add(&walk->notes, "platform %s failed to list its devices: OpenCL error %d\n",
                         name, (int)error);
+    else if (wants && !getenv(wants))
+        mot__string_add(&walk->notes, "platform %s offers no device (%s is not set)\n", name,
+                        wants);
+    else
+        mot__string_add(&walk->notes, "platform %s offers no device\n", name);
 }
 
 static mot_status visit_platform(struct walk *walk, cl_platform_id platform)

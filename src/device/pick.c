@@ -1,6 +1,7 @@
 /* pick.c - the device language: terms joined by commas, each adds its devices in order. A device
  * that two terms name gets two replicas ("0,0"). Errors name the place and what there is. */
 #include "device/entries.h"
+#include "device/quirks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,11 +229,15 @@ static bool read_number(const char **at, uint32_t *out)
 static mot_status check_parts(const struct reader *reader, uint32_t device, uint32_t parts)
 {
     const struct mot_device_info *info = &reader->inventory->entry[device].info;
-    char what[128];
+    const char *reason;
+    char what[256];
 
     if (parts == 1 || parts <= info->max_sub)
         return MOT_OK;
-    if (info->max_sub < 2)
+    if (mot__quirk_has(info, MOT__QUIRK_NO_SUB_DEVICES, &reason))
+        snprintf(what, sizeof what, "cannot be had: device %u cannot be cut (%s)", (unsigned)device,
+                 reason);
+    else if (info->max_sub < 2)
         snprintf(what, sizeof what, "cannot be had: device %u cannot be cut", (unsigned)device);
     else
         snprintf(what, sizeof what, "cannot be had: device %u can be cut into at most %u parts",

@@ -204,7 +204,8 @@ static void on_all(const mot_inventory *inventory)
     assert_non_null(strstr(mesa->reason, "same processor as"));
     assert_int_equal(mesa->max_sub, 0); /* cutting it would end this process */
     snprintf(text, sizeof text, "%zu/2", mesa->index);
-    assert_story(mot__pick_parse(inventory, text, &pick, &count), MOT_UNSUPPORTED, "cannot be cut");
+    assert_story(mot__pick_parse(inventory, text, &pick, &count), MOT_UNSUPPORTED,
+                 "cannot be cut (clCreateSubDevices ends the process");
 
     assert_true(toy->simulator);
     assert_int_equal(toy->type, MOT_DEVICE_OTHER);
