@@ -42,6 +42,17 @@ int mot__text_format(char *out, size_t bytes, const char *format, va_list list)
     return length;
 }
 
+int mot__text_into(char *out, size_t bytes, const char *format, ...)
+{
+    va_list list;
+    int length;
+
+    va_start(list, format);
+    length = mot__text_format(out, bytes, format, list);
+    va_end(list);
+    return length;
+}
+
 bool mot__text_u64(const char *text, uint64_t *out)
 {
     uint64_t value = 0;

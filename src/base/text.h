@@ -16,6 +16,8 @@ bool mot__text_bytes(const char *text,
 void mot__text_of_f64(double value, char out[32]);
 /* vsnprintf that writes '.' in any locale. */
 int mot__text_format(char *out, size_t bytes, const char *format, va_list list) MOT__PRINTF(3, 0);
+/* snprintf that does: for every sentence with a number that may have decimals. */
+int mot__text_into(char *out, size_t bytes, const char *format, ...) MOT__PRINTF(3, 4);
 bool mot__text_match(const char *pattern, const char *text); /* * and ?; ASCII case folded */
 bool mot__text_same(const char *a, const char *b);           /* ASCII case folded */
 

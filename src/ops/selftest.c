@@ -2,6 +2,7 @@
  * with plain C; the first value that differs is the reason why the device is not used. */
 #include "ops/selftest.h"
 #include "base/sum.h"
+#include "base/text.h"
 #include "device/gemm.h"
 #include "device/kernels.h"
 #include "ops/activation.h"
@@ -65,8 +66,8 @@ static mot_status compare(struct probe *probe, const char *what, size_t place, s
         if (error <= tolerance * (1 + fabs((double)probe->want[i])))
             continue;
         probe->good = false; /* NaN comes here too */
-        snprintf(probe->why, WHY, "%s is wrong: value %zu of %zu is %g, not %g", what, i, n,
-                 (double)got[i], (double)probe->want[i]);
+        mot__text_into(probe->why, WHY, "%s is wrong: value %zu of %zu is %g, not %g", what, i, n,
+                       (double)got[i], (double)probe->want[i]);
     }
     return status;
 }

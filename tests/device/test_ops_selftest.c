@@ -1,6 +1,7 @@
 /* test_ops_selftest.c - right devices pass, one that computes wrongly is named, and the verdict is
  * remembered. The device is made wrong by spoiling one value after an op: selftest.c is compiled
  * into this file with its ops led through here. */
+#include "support/comma.h"
 #include "support/device.h"
 
 #include "device/gemm.h"
@@ -98,8 +99,12 @@ static void one_wrong_value_is_found_and_named(void **state)
         {BIAS, MOT__OP_DENSE_BACK, "sum of columns is wrong: value 2 of 33 is 0.001"},
         {GATHER, MOT__OP_GATHER_U8, "gather of labels is wrong: value 2 of 35 is 0.5"},
         {REFUSED, MOT__OP_SOFTMAX, "building cl/softmax.cl: no"}};
+    struct folder folder;
 
     (void)state;
+    assert_true(folder_open(&folder));
+    assert_true(comma_locale(folder.path)); /* a sentence is the same on every host */
+    folder_close(&folder);
     TEST_EACH_DEVICE(device)
     for (size_t r = test_small() ? 6 : 0; r < MOT__COUNT(rows); r++) {
         char why[128] = "";
@@ -111,6 +116,7 @@ static void one_wrong_value_is_found_and_named(void **state)
         if (!strstr(why, rows[r].text))
             fail_msg("[%s] \"%s\" does not say \"%s\"", check_where(), why, rows[r].text);
     }
+    setlocale(LC_ALL, "C");
     fault = NONE;
     TEST_EACH_DEVICE(device) /* nothing wrong stays in the store */
     for (int op = 0; op < MOT__OPS; op++) {

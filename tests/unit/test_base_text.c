@@ -146,9 +146,11 @@ static void a_string_grows(void **state)
 static void stories_and_strings_write_a_point(void **state)
 {
     struct mot__string string = {0};
-    char *text = NULL;
+    char *text = NULL, line[8];
 
     (void)state;
+    assert_int_equal(mot__text_into(line, sizeof line, "%g of %.2f", 1.5, 0.25), 11);
+    assert_string_equal(line, "1.5 of ");
     mot__string_add(&string, "%.2f", 0.25);
     assert_ok(mot__string_take(&string, &text));
     assert_string_equal(text, "0.25");
