@@ -77,7 +77,7 @@ kernel void scan_odd(const uint n, const uint first, global const float *x, cons
 #if CLASS_CPU
 #define TEAM_OF_SUM 1
 #else
-#define TEAM_OF_SUM 64
+#define TEAM_OF_SUM TEAM
 #endif
 
 /* chunk (chunks): {row, place of its first float in the row, where that is in x, floats}; sums

@@ -24,7 +24,7 @@ mot_status mot__dropout_launch(mot__device *device, const struct mot__dropout *d
     const size_t n = dropout->rows * dropout->width;
     const uint64_t stream = stream_of(dropout);
     const uint64_t first = (uint64_t)dropout->first_row * dropout->width;
-    const size_t vec = mot__grid_cpu(device) ? 8 : 1; /* VEC of cl/common.cl */
+    const size_t vec = mot__grid_cpu(device) ? MOT__GRID_VEC : 1;
     const size_t sets = n ? (n + first % WORDS + WORDS * vec - 1) / (WORDS * vec) : 0;
     const size_t each = mot__grid_each(device, sets, WORDS * vec, 1);
     const struct mot__arg args[] = {MOT__U32(n),

@@ -11,6 +11,9 @@
 #define MOT__GRID_LEAST 512
 #define MOT__GRID_ITEMS_PER_UNIT 4
 
+/* Elements that a CPU's item works on at a time: VEC of cl/common.cl; a GPU's has one. */
+#define MOT__GRID_VEC ((size_t)8)
+
 /* Items of a group that shares one row: TEAM of cl/common.cl; and the width from which it pays. */
 #define MOT__GRID_TEAM 64
 #define MOT__GRID_TEAM_WIDTH 128

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-/* As in cl/scan.cl. */
-#define SPAN_CPU 4096
-#define SPAN_GPU 4
-#define TEAM 64
-
 mot_status mot__scan_odd(mot__device *device, struct mot__mem x, size_t n, size_t first,
                          struct mot__mem found)
 {
@@ -17,7 +12,8 @@ mot_status mot__scan_odd(mot__device *device, struct mot__mem x, size_t n, size_
         .program = "scan",
         .kernel = "scan_odd",
         .dims = 1,
-        .global = {mot__grid_items(n, mot__grid_cpu(device) ? SPAN_CPU : SPAN_GPU)},
+        .global = {mot__grid_items(n, mot__grid_cpu(device) ? MOT__SCAN_SPAN_CPU
+                                                            : MOT__SCAN_SPAN_GPU)},
         .args = args,
         .count = MOT__COUNT(args)};
 
@@ -31,12 +27,13 @@ mot_status mot__scan_sum(mot__device *device, struct mot__mem x, struct mot__mem
                          size_t chunks, struct mot__mem sums)
 {
     const struct mot__arg args[] = {MOT__U32(chunks), MOT__MEM(chunk), MOT__MEM(x), MOT__MEM(sums)};
-    const struct mot__launch launch = {.program = "scan",
-                                       .kernel = "scan_sum",
-                                       .dims = 1,
-                                       .global = {mot__grid_cpu(device) ? chunks : chunks * TEAM},
-                                       .args = args,
-                                       .count = MOT__COUNT(args)};
+    const struct mot__launch launch = {
+        .program = "scan",
+        .kernel = "scan_sum",
+        .dims = 1,
+        .global = {mot__grid_cpu(device) ? chunks : chunks * MOT__GRID_TEAM},
+        .args = args,
+        .count = MOT__COUNT(args)};
 
     return chunks > 0 ? mot__launch(device, &launch) : MOT_OK;
 }

@@ -12,6 +12,9 @@ enum mot__scan_found {
     MOT__SCAN_CLOSED, /* not 0: LAST and KIND stay as they are */
     MOT__SCAN_WORDS
 };
+/* Floats of one item, by class, as in the kernel. */
+#define MOT__SCAN_SPAN_CPU 4096
+#define MOT__SCAN_SPAN_GPU 4
 /* x (n); n and x's offset multiples of 16. */
 mot_status mot__scan_odd(mot__device *device, struct mot__mem x, size_t n, size_t first,
                          struct mot__mem found);

@@ -1,14 +1,16 @@
 /* launch.c - norm, verdict and update as launches of cl/update.cl. */
 #include "optim/numbers.h"
 
-/* As in cl/update.cl: floats of one item, and parts of one item of the norm. */
+/* Floats of one item, and parts of one item of the norm. */
 struct grid {
     size_t floats, parts, local;
 };
 
 static struct grid grid_of(mot__device *device)
 {
-    static const struct grid cpu = {16 * 256, 16 * 8, 1}, gpu = {4, 4, 0};
+    static const struct grid cpu = {MOT__WIDTH_CPU * MOT__SPAN_CPU,
+                                    MOT__WIDTH_CPU * MOT__NORM_RUN_CPU, 1},
+                             gpu = {MOT__WIDTH_GPU, MOT__WIDTH_GPU, 0};
 
     return mot__device_facts(device)->device_class == MOT_CLASS_CPU ? cpu : gpu;
 }
@@ -55,7 +57,7 @@ mot_status mot__norm_launch(mot__device *device, const struct mot__update *piece
                        MOT__COUNT(args)));
         start += piece[i].n;
     }
-    for (stride = MOT__NORM_PARTS / 16; stride >= 64; stride /= 16) {
+    for (stride = MOT__NORM_PARTS / 16; stride >= MOT__NORM_FOLDED; stride /= 16) {
         const struct mot__arg args[] = {MOT__U32(stride), MOT__MEM(partials)};
 
         MOT_TRY(launch(device, "norm_fold", stride, 0, args, MOT__COUNT(args)));

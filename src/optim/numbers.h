@@ -5,6 +5,14 @@
 
 #include "optim/optim.h"
 
+/* What an item of cl/update.cl takes, by class: floats of a vector, vectors, vectors of the norm's
+ * parts; a GPU's item takes one vector of each. */
+#define MOT__WIDTH_CPU 16
+#define MOT__SPAN_CPU 256
+#define MOT__NORM_RUN_CPU 8
+#define MOT__WIDTH_GPU 4
+#define MOT__NORM_FOLDED 64 /* parts of the norm that the verdict adds up */
+
 enum mot__decay { MOT__DECAY_NONE, MOT__DECAY_GRADIENT, MOT__DECAY_PARAMETER };
 
 struct mot__numbers {

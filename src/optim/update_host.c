@@ -42,6 +42,7 @@ static inline float float_of(int32_t bits)
 
 #define SAME(name) _Static_assert((int)name == (int)MOT__##name, "cl/update.cl and optim.h differ")
 SAME(NORM_PARTS);
+SAME(NORM_FOLDED);
 SAME(RECORD_LOSS);
 SAME(RECORD_CORRECT);
 SAME(RECORD_COUNT);

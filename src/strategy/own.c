@@ -3,6 +3,12 @@
 #include "ops/scan.h"
 #include "strategy/sent.h"
 
+/* The verdict has the words that a scan fills, in its order; closed once a step was refused. */
+_Static_assert((int)MOT__VERDICT_ODD_LAST - (int)MOT__VERDICT_ODD_NOW == MOT__SCAN_LAST &&
+                   (int)MOT__VERDICT_ODD_KIND - (int)MOT__VERDICT_ODD_NOW == MOT__SCAN_KIND &&
+                   (int)MOT__VERDICT_BAD_AT - (int)MOT__VERDICT_ODD_NOW == MOT__SCAN_CLOSED,
+               "optim/optim.h and ops/scan.h differ");
+
 static struct mot__mem whole(mot__buffer *buffer)
 {
     return (struct mot__mem){buffer, 0};
