@@ -7,7 +7,7 @@
 static mot_status job_speed(mot__lane *lane, void *user, void *payload)
 {
     (void)payload;
-    return mot__device_measure(mot__lane_device(lane), true, user);
+    return mot__device_measure(mot__lane_device(lane), user);
 }
 
 static mot_status job_counts(mot__lane *lane, void *user, void *payload)

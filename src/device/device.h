@@ -236,8 +236,7 @@ typedef mot_status (*mot__store_fn)(void *user, const char *key, const char *val
 mot_status mot__store_each(mot__device *device, const char *prefix, mot__store_fn fn, void *user);
 mot_status mot__store_forget(mot__device *device, const char *prefix, size_t *count);
 
-/* The room's own speed probe: 512^3 GEMM, memory and transfers; remembered in the store. */
-mot_status mot__device_measure(mot__device *device, bool fresh,
-                               struct mot_device_speed *out); /* waits */
+/* The room's own speed probe: 512^3 GEMM, memory and transfers. Waits. */
+mot_status mot__device_measure(mot__device *device, struct mot_device_speed *out);
 
 #endif

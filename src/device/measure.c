@@ -2,11 +2,9 @@
  * repeated until a tenth of a second has passed and the best round counts, since noise only ever
  * slows. */
 #include "base/clock.h"
-#include "base/text.h"
 #include "device/gemm.h"
 #include "device/internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define SIDE ((size_t)512)
@@ -35,13 +33,8 @@ static mot_status run_gemm(struct probe *probe)
 
 static mot_status run_copy(struct probe *probe)
 {
-    mot__device *device = probe->device;
-    cl_event event = NULL;
-    cl_int error = clEnqueueCopyBuffer(device->compute, probe->a->mem, probe->b->mem, 0, 0,
-                                       probe->bytes, 0, NULL, &event);
-
-    return error ? mot__cl_fail(device, error, "a copy of %zu bytes", probe->bytes)
-                 : mot__command_note(device, event, "copy", true);
+    return mot__buffer_copy((struct mot__mem){probe->a, 0}, (struct mot__mem){probe->b, 0},
+                            probe->bytes / sizeof(float));
 }
 
 static mot_status run_upload(struct probe *probe)
@@ -76,14 +69,14 @@ static mot_status best_rate(struct probe *probe, mot_status (*run)(struct probe 
     return status;
 }
 
-static mot_status measure(mot__device *device, struct mot_device_speed *out)
+mot_status mot__device_measure(mot__device *device, struct mot_device_speed *out)
 {
     struct probe probe = {.device = device, .bytes = PROBE_BYTES};
     const double flop = 2.0 * SIDE * SIDE * SIDE;
     mot_status status = MOT_OK;
 
     if (probe.bytes > device->facts.memory_limit / 8)
-        probe.bytes = device->facts.memory_limit / 8;
+        probe.bytes = device->facts.memory_limit / 8 / sizeof(float) * sizeof(float);
     if (probe.bytes < SIDE * SIDE * sizeof(float))
         return mot__fail(MOT_NO_MEMORY, "%s: %zu bytes are too few to measure its speed",
                          device->facts.info.name, device->facts.memory_limit);
@@ -105,39 +98,4 @@ done:
     mot__buffer_close(probe.c);
     free(probe.host);
     return status;
-}
-
-static bool read_speed(const char *text, struct mot_device_speed *out)
-{
-    double *const field[] = {&out->gemm_gflops, &out->memory_gbps, &out->upload_gbps,
-                             &out->download_gbps};
-    char word[4][32];
-    size_t i;
-
-    if (sscanf(text, "%31s %31s %31s %31s", word[0], word[1], word[2], word[3]) != 4)
-        return false;
-    for (i = 0; i < 4; i++)
-        if (!mot__text_f64(word[i], field[i]) || !(*field[i] > 0))
-            return false;
-    return true;
-}
-
-mot_status mot__device_measure(mot__device *device, bool fresh, struct mot_device_speed *out)
-{
-    char text[160], word[4][32];
-    bool found = false;
-    mot_status status;
-
-    status = mot__store_get(device, "speed", text, sizeof text, &found);
-    if (status != MOT_OK || (!fresh && found && read_speed(text, out)))
-        return status;
-    status = measure(device, out);
-    if (status != MOT_OK)
-        return status;
-    mot__text_of_f64(out->gemm_gflops, word[0]);
-    mot__text_of_f64(out->memory_gbps, word[1]);
-    mot__text_of_f64(out->upload_gbps, word[2]);
-    mot__text_of_f64(out->download_gbps, word[3]);
-    snprintf(text, sizeof text, "%s %s %s %s", word[0], word[1], word[2], word[3]);
-    return mot__store_set(device, "speed", text);
 }
