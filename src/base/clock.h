@@ -3,6 +3,5 @@
 #define MOT_BASE_CLOCK_H
 
 double mot__clock_s(void); /* monotonic */
-void mot__clock_sleep(double s);
 
 #endif

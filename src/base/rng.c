@@ -72,21 +72,3 @@ float mot__rng_normal(uint64_t seed, uint64_t stream, uint64_t index)
     angle = turn * ((double)word[index % 2 * 2 + 1] * 0x1p-32);
     return (float)(radius * cos(angle));
 }
-
-/* floor(r * limit / 2^64) of 64 random bits r: no loop, and the bias is below limit / 2^64. */
-uint64_t mot__rng_below(uint64_t seed, uint64_t stream, uint64_t index, uint64_t limit)
-{
-    const uint64_t low = limit & 0xFFFFFFFFu, high = limit >> 32;
-    uint32_t word[4];
-    uint64_t middle, carry;
-
-    block_of(seed, stream, index / 2, word);
-    {
-        const uint64_t r0 = word[index % 2 * 2], r1 = word[index % 2 * 2 + 1];
-
-        carry = r0 * low >> 32;
-        middle = r1 * low + carry;
-        carry = (middle & 0xFFFFFFFFu) + r0 * high;
-        return r1 * high + (middle >> 32) + (carry >> 32);
-    }
-}

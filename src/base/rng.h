@@ -14,8 +14,6 @@ void mot__philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[
 uint32_t mot__rng_u32(uint64_t seed, uint64_t stream, uint64_t index);
 float mot__rng_unit(uint64_t seed, uint64_t stream, uint64_t index);   /* [0, 1), 24 bits */
 float mot__rng_normal(uint64_t seed, uint64_t stream, uint64_t index); /* mean 0, deviation 1 */
-uint64_t mot__rng_below(uint64_t seed, uint64_t stream, uint64_t index,
-                        uint64_t limit); /* [0, limit) */
 
 /* Streams that must not meet. */
 enum mot__stream {

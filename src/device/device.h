@@ -223,7 +223,7 @@ mot_status mot__device_flush(mot__device *device);
 mot_status mot__device_mark(mot__device *device, uint64_t *mark);
 mot_status mot__device_reached(mot__device *device, uint64_t mark); /* waits */
 mot_status mot__device_finish(mot__device *device); /* waits for everything; tells failures */
-bool mot__device_lost(const mot__device *device);
+bool mot__device_lost(const mot__device *device);   /* for tests: others see MOT_DEVICE_LOST */
 
 /* ---- what was measured and chosen before, per device, driver and version of ours ---- */
 

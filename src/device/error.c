@@ -41,7 +41,7 @@ static const struct {
     {CL_DEVICE_PARTITION_FAILED, "the device cannot be cut that way"},
 };
 
-const char *mot__cl_text(cl_int error)
+static const char *text_of(cl_int error)
 {
     size_t i;
 
@@ -74,7 +74,7 @@ mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, .
         device->lost = true;
     }
     return mot__fail(status, "%s: %s: %s (OpenCL %d)", device->facts.info.name, what,
-                     mot__cl_text(error), error);
+                     text_of(error), error);
 }
 
 /* The part of [begin, end) that no earlier command covers goes to the phase. */

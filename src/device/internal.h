@@ -91,8 +91,7 @@ static inline void mot__beat(const mot__device *device)
 /* Turn an OpenCL error into a story, and remember a lost device. what: printf-like. */
 mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, ...)
     MOT__PRINTF(3, 4);
-const char *mot__cl_text(cl_int error);
-/* The device is lost: nobody calls it again. */
+/* Whether an error of this device means that it is lost. */
 bool mot__cl_loss(const mot__device *device, cl_int error);
 /* Every function that would call the driver asks first: a lost device is not called again. */
 mot_status mot__device_alive(const mot__device *device);

@@ -40,7 +40,7 @@ struct mot__tensor_in { /* lives as long as the file is open */
 mot_status mot__safetensors_open(const char *path, mot__safetensors **out);
 void mot__safetensors_close(mot__safetensors *file); /* accepts NULL */
 size_t mot__safetensors_count(const mot__safetensors *file);
-/* In the order of the data. */
+/* In the order of the data; this and the notes are for those who look at files, so far tests. */
 const struct mot__tensor_in *mot__safetensors_get(const mot__safetensors *file, size_t index);
 const struct mot__tensor_in *mot__safetensors_find(const mot__safetensors *file, const char *name);
 size_t mot__safetensors_notes(const mot__safetensors *file);

@@ -30,7 +30,7 @@ static bool fits(double value)
     return value == 0 || (fabs(value) >= 2 * (double)FLT_MIN && fabs(value) <= (double)FLT_MAX);
 }
 
-mot_status mot__optim_check_lr(double lr)
+static mot_status check_lr(double lr) /* 0 is legal */
 {
     if (!(lr >= 0) || !fits(lr)) /* so that NaN fails */
         return mot__fail(MOT_BAD_ARG, "learning rate %g: it must be 0 or a positive finite number",
@@ -60,7 +60,7 @@ mot_status mot__optim_check(const struct mot_optimizer *optimizer)
     if ((unsigned)optimizer->rule > MOT_RULE_ADAMW)
         return mot__fail(MOT_BAD_ARG, "optimizer rule %d: there are SGD, Adam and AdamW",
                          (int)optimizer->rule);
-    if (mot__optim_check_lr(optimizer->lr) != MOT_OK)
+    if (check_lr(optimizer->lr) != MOT_OK)
         return MOT_BAD_ARG;
     for (i = 0; i < MOT__COUNT(row); ++i) {
         const double value = row[i].value;

@@ -54,7 +54,6 @@ size_t mot__optim_slots(const struct mot_optimizer
                             *optimizer); /* state buffers as large as the parameters: 0, 1 or 2 */
 mot_status mot__optim_check(
     const struct mot_optimizer *optimizer); /* a sentence for each value that makes no sense */
-mot_status mot__optim_check_lr(double lr);  /* the same for a rate alone; 0 is legal */
 void mot__verdict_start(float verdict[MOT__VERDICT_FLOATS]);         /* before the first step */
 void mot__verdict_clear_metrics(float verdict[MOT__VERDICT_FLOATS]); /* after they were read */
 

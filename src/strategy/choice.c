@@ -17,7 +17,7 @@ void mot__choice_text(const struct mot__fleet_choice *choice, char out[MOT__CHOI
              choice->bucket_floats);
 }
 
-bool mot__choice_parse(const char *text, struct mot__fleet_choice *out)
+static bool parse(const char *text, struct mot__fleet_choice *out)
 {
     const size_t length = strcspn(text, "-");
     uint64_t floats;
@@ -73,7 +73,7 @@ mot_status mot__choice_read(mot_fleet *fleet, size_t parameters, struct mot__fle
         return MOT_OK;
     mot__choice_what(fleet, parameters, what);
     MOT_TRY(mot__fleet_call(fleet, 0, job_read, &reading));
-    if (reading.found && !mot__choice_parse(reading.tuned.choice, out))
+    if (reading.found && !parse(reading.tuned.choice, out))
         *out = usual;
 done:
     return status;

@@ -12,10 +12,9 @@ struct mot__fleet_choice {
     size_t bucket_floats; /* 0: as usual */
 };
 
-/* "direct-0", "ring-1048576", and back. */
+/* "direct-0", "ring-1048576". */
 #define MOT__CHOICE_TEXT 24
 void mot__choice_text(const struct mot__fleet_choice *choice, char out[MOT__CHOICE_TEXT]);
-bool mot__choice_parse(const char *text, struct mot__fleet_choice *out);
 
 /* What lane 0's device knows the fleet by: "fleet.<sum of the devices' keys>.<parameters>". */
 #define MOT__CHOICE_WHAT 64

@@ -10,12 +10,23 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <motley/motley.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* So that another thread gets its turn; a signal does not shorten it. */
+static inline void test_sleep(double s)
+{
+    struct timespec left = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
+
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+}
 
 /* What is being tested right now, put in front of every failure: the device, sizes. */
 static inline char *check_where(void)

@@ -84,48 +84,6 @@ static void normals_have_mean_zero_and_deviation_one(void **state)
     assert_true(fabs(neighbours / draws) < 0.015); /* the two of one block are independent */
 }
 
-static void below_is_even_and_stays_below(void **state)
-{
-    enum { sides = 7, draws = 70000 };
-    size_t seen[sides] = {0};
-    const uint64_t huge = 0xfedcba9876543210u;
-    uint64_t largest = 0;
-
-    (void)state;
-    for (uint64_t i = 0; i < draws; i++) {
-        const uint64_t r = mot__rng_below(3, MOT__STREAM_TEST, i, sides);
-
-        assert_true(r < sides);
-        seen[r]++;
-    }
-    for (size_t i = 0; i < sides; i++)
-        assert_true(seen[i] > 9600 && seen[i] < 10400);
-    for (uint64_t i = 0; i < 1000; i++) {
-        const uint64_t r = mot__rng_below(3, MOT__STREAM_TEST, i, huge);
-
-        assert_true(r < huge);
-        largest = r > largest ? r : largest;
-    }
-    assert_true(largest > huge / 100 * 98);
-    assert_int_equal(mot__rng_below(3, MOT__STREAM_TEST, 5, 1), 0);
-}
-
-/* r * limit / 2^64 for limits whose product is easy to write down. */
-static void below_is_the_high_half_of_the_product(void **state)
-{
-    (void)state;
-    for (uint64_t i = 0; i < 100; i++) {
-        const uint64_t r = (uint64_t)mot__rng_u32(9, MOT__STREAM_TEST, 2 * i + 1) << 32 |
-                           mot__rng_u32(9, MOT__STREAM_TEST, 2 * i);
-        const uint64_t carry = (r << 32) + r < r, borrow = r != 0;
-
-        assert_true(mot__rng_below(9, MOT__STREAM_TEST, i, (uint64_t)1 << 40) == r >> 24);
-        assert_true(mot__rng_below(9, MOT__STREAM_TEST, i, ((uint64_t)1 << 32) + 1) ==
-                    (r >> 32) + carry);
-        assert_true(mot__rng_below(9, MOT__STREAM_TEST, i, UINT64_MAX) == r - borrow);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,8 +91,6 @@ int main(void)
         cmocka_unit_test(a_word_is_found_by_seed_stream_and_index),
         cmocka_unit_test(units_fill_the_interval),
         cmocka_unit_test(normals_have_mean_zero_and_deviation_one),
-        cmocka_unit_test(below_is_even_and_stays_below),
-        cmocka_unit_test(below_is_the_high_half_of_the_product),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,19 +199,6 @@ static void every_status_has_a_text(void **state)
     assert_string_equal(mot_version(), MOT_VERSION);
 }
 
-static void sleep_takes_its_time(void **state)
-{
-    const double start = mot__clock_s();
-
-    (void)state;
-    mot__clock_sleep(0.02);
-    assert_true(mot__clock_s() - start >= 0.02);
-    mot__clock_sleep(0);
-    mot__clock_sleep(-1);
-    mot__clock_sleep((double)NAN);
-    assert_true(mot__clock_s() - start < 20);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,7 +209,6 @@ int main(void)
         cmocka_unit_test(a_story_travels_between_threads),
         cmocka_unit_test(stories_are_prefixed_cut_and_may_quote_themselves),
         cmocka_unit_test(every_status_has_a_text),
-        cmocka_unit_test(sleep_takes_its_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

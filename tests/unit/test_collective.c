@@ -27,7 +27,7 @@ static void run_worker(void *user)
 {
     struct worker *worker = user;
 
-    mot__clock_sleep(worker->delay_s);
+    test_sleep(worker->delay_s);
     mot__story_take(worker->run(worker), &worker->story);
 }
 

@@ -414,7 +414,7 @@ static void close_later(void *user)
     mot_batch **batch = user;
 
     for (int i = 0; i < 4; i++) {
-        mot__clock_sleep(0.001);
+        test_sleep(0.001);
         check_rows(batch[i], 0, batch[i]->rows);
         mot_batch_close(batch[i]);
     }
@@ -592,8 +592,8 @@ static void reading_ahead_stops_at_the_bound(void **state)
     assert_ok(mot_data_next(data, &batch));
     mot_batch_close(batch);
     for (int i = 0; i < 1000 && calls_of(&reads) < 4; i++)
-        mot__clock_sleep(0.005);
-    mot__clock_sleep(0.05);
+        test_sleep(0.005);
+    test_sleep(0.05);
     assert_int_equal(calls_of(&reads), 4); /* one taken, three ahead */
     mot_data_close(data);
     mot__lock_clear(&reads.lock);
@@ -698,7 +698,7 @@ static void a_cache_that_begins_late_is_filled_later(void **state)
     assert_ok(mot_data_next(data, &batch));
     mot_batch_close(batch);
     for (int i = 0; i < 1000 && calls_of(&reads) < 6; i++)
-        mot__clock_sleep(0.005);
+        test_sleep(0.005);
     while (mot_data_next(data, &batch) == MOT_OK && batch)
         mot_batch_close(batch);
     assert_null(mot__data_samples(data)->x);
@@ -771,7 +771,7 @@ static void a_source_that_hangs_does_not_stop_the_close(void **state)
     mot__lock_signal(&reads.lock);
     mot__lock_give(&reads.lock);
     for (int i = 0; i < 1000 && atomic_load(&store->owners) > 1; i++)
-        mot__clock_sleep(0.005); /* the abandoned thread lets go by itself */
+        test_sleep(0.005); /* the abandoned thread lets go by itself */
     assert_int_equal(atomic_load(&store->owners), 1);
     mot__store_close(store);
     mot__lock_clear(&reads.lock);
