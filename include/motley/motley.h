@@ -314,8 +314,7 @@ struct mot_trainer_config {
     enum mot_on_differ on_differ; /* what is done where they differ; a note tells which and where */
     enum mot_on_nan on_nan; /* a loss or gradient is not finite; such a step changes nothing */
 };
-struct mot_trainer_config
-mot_trainer_config_default(void); /* mirrored, Adam 0.001, cross-entropy */
+struct mot_trainer_config mot_trainer_config_default(void); /* AUTO, Adam 0.001, cross-entropy */
 
 mot_status mot_trainer_open(mot_fleet *fleet, const mot_model *net,
                             const struct mot_trainer_config *config, mot_trainer **out);
