@@ -80,6 +80,7 @@ typedef struct mot_inventory mot_inventory; /* what was found; immutable, any th
 typedef struct mot_fleet mot_fleet;         /* the opened devices; one thread at a time */
 
 enum mot_device_type { MOT_DEVICE_GPU, MOT_DEVICE_IGPU, MOT_DEVICE_CPU, MOT_DEVICE_OTHER };
+const char *mot_device_type_text(enum mot_device_type type);            /* "integrated GPU" */
 enum mot_device_class { MOT_CLASS_AUTO, MOT_CLASS_CPU, MOT_CLASS_GPU }; /* which kernels suit it */
 
 struct mot_device_info {

@@ -13,13 +13,6 @@ struct measured {
     char error[512];               /* why it could not be opened; "" if it could or was not tried */
 };
 
-static const char *const type_name[] = {
-    [MOT_DEVICE_GPU] = "GPU",
-    [MOT_DEVICE_IGPU] = "integrated GPU",
-    [MOT_DEVICE_CPU] = "CPU",
-    [MOT_DEVICE_OTHER] = "accelerator",
-};
-
 static void measure(const struct options *options, size_t index, struct measured *out)
 {
     struct mot_fleet_config config = session_fleet_config(options);
@@ -51,8 +44,8 @@ static void print_device(const struct mot_device_info *info)
     say_bytes(info->memory_bytes, memory);
     say_bytes(info->largest_bytes, largest);
     printf("%zu  %s\n", info->index, info->name);
-    printf("   type      %s, %u unit%s, PCI %s\n", type_name[info->type], (unsigned)info->units,
-           info->units == 1 ? "" : "s", info->pci[0] ? info->pci : "-");
+    printf("   type      %s, %u unit%s, PCI %s\n", mot_device_type_text(info->type),
+           (unsigned)info->units, info->units == 1 ? "" : "s", info->pci[0] ? info->pci : "-");
     printf("   platform  %s, driver %s\n", info->platform, info->driver);
     printf("   memory    %s, largest allocation %s\n", memory, largest);
 }
@@ -88,7 +81,7 @@ static void json_device(struct json *json, const struct mot_device_info *info,
     put_text(json, "vendor", info->vendor);
     put_text(json, "driver", info->driver);
     put_text(json, "version", info->version);
-    put_text(json, "type", type_name[info->type]);
+    put_text(json, "type", mot_device_type_text(info->type));
     put_count(json, "units", info->units);
     put_count(json, "memory_bytes", info->memory_bytes);
     put_count(json, "largest_bytes", info->largest_bytes);

@@ -18,13 +18,6 @@ struct reader {
     size_t count, capacity;
 };
 
-static const char *const type_names[] = {
-    [MOT_DEVICE_GPU] = "GPU",
-    [MOT_DEVICE_IGPU] = "integrated GPU",
-    [MOT_DEVICE_CPU] = "CPU",
-    [MOT_DEVICE_OTHER] = "other",
-};
-
 /* "0 (CPU, pthread-haswell), 1 (simulator, Oclgrind Simulator)" */
 static void list_devices(const mot_inventory *inventory, char *out, size_t bytes)
 {
@@ -35,9 +28,10 @@ static void list_devices(const mot_inventory *inventory, char *out, size_t bytes
     for (i = 0; i < shown && used < bytes; i++) {
         const struct mot_device_info *info = &inventory->entry[i].info;
 
-        used += (size_t)snprintf(out + used, bytes - used, "%s%zu (%s%s%s, %.60s)", i ? ", " : "",
-                                 i, info->simulator ? "simulator" : type_names[info->type],
-                                 info->pci[0] ? " at " : "", info->pci, info->name);
+        used +=
+            (size_t)snprintf(out + used, bytes - used, "%s%zu (%s%s%s, %.60s)", i ? ", " : "", i,
+                             info->simulator ? "simulator" : mot_device_type_text(info->type),
+                             info->pci[0] ? " at " : "", info->pci, info->name);
     }
     if (shown < inventory->count && used < bytes)
         snprintf(out + used, bytes - used, " and %zu more", inventory->count - shown);

@@ -104,6 +104,18 @@ size_t mot__policy_default(const mot_inventory *inventory, bool *take)
     return taken ? taken : take_cpu(inventory, take);
 }
 
+const char *mot_device_type_text(enum mot_device_type type)
+{
+    static const char *const texts[] = {
+        [MOT_DEVICE_GPU] = "GPU",
+        [MOT_DEVICE_IGPU] = "integrated GPU",
+        [MOT_DEVICE_CPU] = "CPU",
+        [MOT_DEVICE_OTHER] = "accelerator",
+    };
+
+    return (size_t)type < sizeof texts / sizeof *texts ? texts[type] : "unknown type";
+}
+
 /* ---- chosen, and why not ---- */
 
 static const char *const left_out[] = {

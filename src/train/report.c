@@ -18,13 +18,6 @@ static const char *const variables[] = {
     "LD_LIBRARY_PATH",          "LD_PRELOAD",
 };
 
-static const char *const types[] = {
-    [MOT_DEVICE_GPU] = "GPU",
-    [MOT_DEVICE_IGPU] = "integrated GPU",
-    [MOT_DEVICE_CPU] = "CPU",
-    [MOT_DEVICE_OTHER] = "other",
-};
-
 static void add_system(const struct mot__machine *machine, struct mot__string *text)
 {
     struct utsname name; /* its nodename stays out */
@@ -37,8 +30,9 @@ static void add_system(const struct mot__machine *machine, struct mot__string *t
 
 static void add_device(const struct mot_device_info *info, struct mot__string *text)
 {
-    mot__string_add(text, "  %zu: %s (%s%s%s%s)\n", info->index, info->name, types[info->type],
-                    info->simulator ? ", simulator" : "", info->pci[0] ? " at " : "", info->pci);
+    mot__string_add(text, "  %zu: %s (%s%s%s%s)\n", info->index, info->name,
+                    mot_device_type_text(info->type), info->simulator ? ", simulator" : "",
+                    info->pci[0] ? " at " : "", info->pci);
     mot__string_add(text, "     platform %s, driver %s, %s\n", info->platform, info->driver,
                     info->version);
     mot__string_add(text, "     vendor %s, %u units, %llu MiB, largest allocation %llu MiB%s\n",

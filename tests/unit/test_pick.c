@@ -400,8 +400,15 @@ static void every_error_names_the_place_and_what_there_is(void **state)
 static void groups_that_are_empty_say_so(void **state)
 {
     mot_inventory *no_gpu = MACHINE(pocl()), *no_cpu = MACHINE(iris()), *toy = MACHINE(oclgrind());
+    struct mot_device_info odd = iris();
+    mot_inventory *neither;
 
     (void)state;
+    odd.type = MOT_DEVICE_OTHER;
+    neither = MACHINE(odd);
+    check_refused(neither, "gpu", MOT_NO_DEVICE, "there are: 0 (accelerator at 00:02.0, Intel(R)");
+    assert_string_equal(mot_device_type_text((enum mot_device_type)9), "unknown type");
+    mot_inventory_close(neither);
     check_refused(no_gpu, "gpu", MOT_NO_DEVICE,
                   "\"gpu\" at character 1 finds no GPU; there are: 0 (CPU, pthread-haswell)");
     check_refused(no_gpu, "cpu,gpu", MOT_NO_DEVICE, "\"gpu\" at character 5 finds no GPU");
