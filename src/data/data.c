@@ -142,30 +142,36 @@ mot_status mot_data_shuffle(mot_data *data, uint64_t seed)
     return MOT_OK;
 }
 
+static mot_status check_count(const mot_data *data, const char *call, const char *what,
+                              size_t count)
+{
+    const mot_status status = check_fresh(data, call);
+
+    if (status == MOT_OK && count == 0)
+        return mot__fail(MOT_BAD_ARG, "%s: %s = 0", call, what);
+    return status;
+}
+
 mot_status mot_data_batch(mot_data *data, size_t rows)
 {
-    const mot_status status = check_fresh(data, "mot_data_batch");
+    const mot_status status = check_count(data, "mot_data_batch", "rows", rows);
 
-    if (status != MOT_OK)
-        return status;
-    if (rows == 0)
-        return mot__fail(MOT_BAD_ARG, "mot_data_batch: rows = 0");
-    data->rows = rows;
-    replan(data);
-    return MOT_OK;
+    if (status == MOT_OK) {
+        data->rows = rows;
+        replan(data);
+    }
+    return status;
 }
 
 mot_status mot_data_prefetch(mot_data *data, size_t batches)
 {
-    const mot_status status = check_fresh(data, "mot_data_prefetch");
+    const mot_status status = check_count(data, "mot_data_prefetch", "batches", batches);
 
-    if (status != MOT_OK)
-        return status;
-    if (batches == 0)
-        return mot__fail(MOT_BAD_ARG, "mot_data_prefetch: batches = 0");
-    data->ahead = batches;
-    replan(data);
-    return MOT_OK;
+    if (status == MOT_OK) {
+        data->ahead = batches;
+        replan(data);
+    }
+    return status;
 }
 
 /* ---- what it is ------------------------------------------------------------------------------ */
