@@ -149,44 +149,38 @@ struct mot__range mot__piece_range(const struct mot__piece *piece, struct mot__r
     return mot__range_inside((struct mot__range){piece->begin, piece->count}, range);
 }
 
-mot_status mot__flat_write(mot__flat *flat, size_t offset, const float *host, size_t count)
+/* A range from the host or, where from is NULL, to it. */
+static mot_status copy(mot__flat *flat, struct mot__range range, const float *from, float *to)
 {
     mot_status status = MOT_OK;
-    struct mot__range part;
     size_t i;
 
     for (i = 0; i < flat->pieces && status == MOT_OK; i++) {
         const struct mot__piece *piece = &flat->piece[i];
+        const struct mot__range part = mot__piece_range(piece, range);
+        const size_t skip = part.begin - range.begin, bytes = part.count * sizeof(float);
+        const size_t place = (part.begin - piece->begin) * sizeof(float);
 
-        part = mot__piece_range(piece, (struct mot__range){offset, count});
         if (part.count == 0)
             continue;
-        status = piece->window
-                     ? mot__home_write(flat, part, host + (part.begin - offset))
-                     : mot__buffer_write(piece->buffer, (part.begin - piece->begin) * sizeof(float),
-                                         host + (part.begin - offset), part.count * sizeof(float));
+        if (from)
+            status = piece->window ? mot__home_write(flat, part, from + skip)
+                                   : mot__buffer_write(piece->buffer, place, from + skip, bytes);
+        else
+            status = piece->window ? mot__home_read(flat, part, to + skip)
+                                   : mot__buffer_read(piece->buffer, place, to + skip, bytes);
     }
     return status;
 }
 
+mot_status mot__flat_write(mot__flat *flat, size_t offset, const float *host, size_t count)
+{
+    return copy(flat, (struct mot__range){offset, count}, host, NULL);
+}
+
 mot_status mot__flat_read(mot__flat *flat, size_t offset, float *host, size_t count)
 {
-    mot_status status = MOT_OK;
-    struct mot__range part;
-    size_t i;
-
-    for (i = 0; i < flat->pieces && status == MOT_OK; i++) {
-        const struct mot__piece *piece = &flat->piece[i];
-
-        part = mot__piece_range(piece, (struct mot__range){offset, count});
-        if (part.count == 0)
-            continue;
-        status = piece->window
-                     ? mot__home_read(flat, part, host + (part.begin - offset))
-                     : mot__buffer_read(piece->buffer, (part.begin - piece->begin) * sizeof(float),
-                                        host + (part.begin - offset), part.count * sizeof(float));
-    }
-    return status;
+    return copy(flat, (struct mot__range){offset, count}, NULL, host);
 }
 
 mot_status mot__flat_zero(mot__flat *flat)
