@@ -161,7 +161,6 @@ mot_status mot__job_step(mot__lane *lane, void *user, void *payload)
     if (status == MOT_OK) {
         mot__suspect_begin(replica, job);
         status = ended(replica, step(replica, job));
-        mot__suspect_end(replica);
     }
     mot_batch_close(job->batch);
     return status;
@@ -203,6 +202,7 @@ mot_status mot__job_run(mot__lane *lane, void *user, void *payload)
 
     (void)lane;
     if (status == MOT_OK) {
+        mot__suspect_begin(replica, job);
         status = run(replica, job);
         mot__replica_pauses(replica);
         if (!mot__job_run_refused(status))

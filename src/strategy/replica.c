@@ -1,5 +1,6 @@
 /* replica.c - variables, plans and feed of one lane, and the parts of a step. */
 #include "strategy/sent.h"
+#include "strategy/suspect.h"
 #include "strategy/verify.h"
 
 #include "base/clock.h"
@@ -68,7 +69,7 @@ void mot__replica_close(mot_replica *replica)
     mot__flat_close(replica->gradients);
     mot__flat_close(replica->slot[0]);
     mot__flat_close(replica->slot[1]);
-    mot_batch_close(replica->kept);
+    mot__suspect_forget(replica);
     mot__verify_close(replica->verify);
     mot__sent_close(replica->sent);
 }
@@ -85,13 +86,11 @@ static void come_back(mot_replica *replica, const mot_replica *like)
     memcpy(replica->trouble, like->trouble, sizeof replica->trouble);
 }
 
-/* A batch that is kept serves a lane without others; it finds another when it needs one. */
 void mot__replica_reseat(mot_replica *replica, size_t seat, const mot_replica *like)
 {
     if (replica->seat == MOT__NO_SEAT && seat != MOT__NO_SEAT)
         come_back(replica, like);
-    mot_batch_close(replica->kept);
-    replica->kept = NULL;
+    mot__suspect_forget(replica);
     replica->seat = seat;
 }
 

@@ -45,11 +45,18 @@ struct mot__common {
 
 #define MOT__NO_SEAT SIZE_MAX
 
-/* The rows of a step while it runs; batch NULL: its gradients are not of these rows alone. */
+/* The rows of the last update, for when its numbers are not finite: from its first step until the
+ * next update's. */
+#define MOT__HELD_MOST 16
 struct mot__held {
-    const mot_batch *batch;
-    size_t begin, rows, before;
-    uint64_t number;
+    struct mot__held_rows {
+        mot_batch *batch;
+        size_t begin, rows, before;
+        uint64_t number;
+    } step[MOT__HELD_MOST];
+    size_t steps;
+    bool more; /* steps than are held */
+    bool loop; /* of the user's own: what it does with the outputs is not known */
 };
 
 struct mot_replica {
@@ -77,7 +84,6 @@ struct mot_replica {
     struct mot__verify *verify; /* NULL with one replica */
     struct mot__sent *sent;     /* the host updates for this lane; NULL: it does so itself */
     struct mot__held held;
-    mot_batch *kept;    /* one of the data, for its samples; NULL where nobody will ask */
     bool odd_sent;      /* the record on the device has ODD set */
     bool looked;        /* into a refused step since the metrics were read */
     uint64_t read_at;   /* the next step's number when they were */

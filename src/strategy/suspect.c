@@ -2,6 +2,7 @@
 #include "strategy/suspect.h"
 
 #include "base/odd.h"
+#include "base/size.h"
 #include "model/odd.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 
 /* A gradient of that size on one device can overflow in the sum over all. */
 #define HUGE_GRADIENT 1e30f
+#define SEARCH_MOST ((size_t)1 << 16) /* samples */
 
 bool mot__finding_bad(const struct mot__finding *finding)
 {
@@ -23,29 +25,30 @@ static const struct mot__parameters *table_of(const mot_replica *replica)
     return &replica->common->net->table;
 }
 
-/* ---- the rows of a step ---- */
+/* ---- the rows of an update ---- */
 
-/* Where gradients of earlier steps are added to there is no telling which step to compute again. A
- * lane without others keeps one batch of each data, for the samples behind it. */
-void mot__suspect_begin(mot_replica *replica, const struct mot__job_shard *job)
+void mot__suspect_forget(mot_replica *replica)
 {
-    const struct mot__samples *samples = job->batch->samples;
+    struct mot__held *held = &replica->held;
 
-    replica->held = (struct mot__held){0};
-    if (job->commit && !replica->dirty)
-        replica->held =
-            (struct mot__held){job->batch, job->begin, job->rows, job->before, job->number};
-    if (replica->common->group || !samples->x || samples->dtype != MOT_DTYPE_F32 ||
-        (replica->kept && replica->kept->samples == samples))
-        return;
-    mot_batch_close(replica->kept);
-    mot__batch_hold(job->batch);
-    replica->kept = job->batch;
+    while (held->steps > 0)
+        mot_batch_close(held->step[--held->steps].batch);
+    held->more = held->loop = false;
 }
 
-void mot__suspect_end(mot_replica *replica)
+void mot__suspect_begin(mot_replica *replica, const struct mot__job_shard *job)
 {
-    replica->held.batch = NULL;
+    struct mot__held *held = &replica->held;
+
+    if (!replica->dirty)
+        mot__suspect_forget(replica);
+    held->loop = held->loop || job->fn;
+    held->more = held->steps == MOT__HELD_MOST;
+    if (held->more)
+        return;
+    mot__batch_hold(job->batch);
+    held->step[held->steps++] =
+        (struct mot__held_rows){job->batch, job->begin, job->rows, job->before, job->number};
 }
 
 /* The first row of [begin, begin + rows) whose input or target is not finite; rows: none. */
@@ -74,62 +77,99 @@ static mot_status find_row(const mot_batch *batch, size_t begin, size_t rows, si
 
 struct claim { /* what each lane brings */
     float bad_rows;
-    size_t begin, rows;
     size_t rank;
     char device[32];
 };
 
-struct answer {     /* what the lane found that looked */
-    bool again;     /* its numbers are not finite either */
-    bool overflow;  /* finite, but too large to be added up */
-    size_t row;     /* of the claim, with an input that is not finite; its rows: none */
-    char layer[64]; /* the first whose output is not finite; "" */
+struct answer {      /* what the lane found that looked */
+    bool again;      /* its numbers are not finite either */
+    bool overflow;   /* finite, but too large to be added up */
+    bool input;      /* so is an input: */
+    size_t row;      /* of its batch */
+    uint64_t sample; /* of the data */
+    char layer[64];  /* the first whose output is not finite; "" */
 };
 
-static mot_status compute_rows(mot_replica *replica, size_t begin, size_t rows, char *layer,
-                               size_t bytes)
+/* Forward, and while no layer was found looked at after each. */
+static mot_status compute_forward(mot_replica *replica, const struct mot__held_rows *step,
+                                  size_t done, size_t rows, char *layer, size_t bytes)
 {
-    const struct mot__held *held = &replica->held;
     mot_status status = MOT_OK;
 
-    MOT_TRY(mot__replica_load(replica, held->batch, begin, rows, held->number));
-    replica->step.first_row += held->before;
-    if (!layer[0])
+    MOT_TRY(mot__replica_load(replica, step->batch, step->begin + done, rows, step->number));
+    replica->step.first_row += step->before;
+    if (layer[0])
+        MOT_TRY(mot__replica_forward(replica));
+    else
         MOT_TRY(mot__plan_odd(replica->train, &replica->step, mot__replica_needs, replica, layer,
                               bytes));
-    else
-        MOT_TRY(mot__replica_forward(replica));
-    MOT_TRY(mot__replica_backward(replica, 1, false, false));
 done:
     return status;
 }
 
-/* The claim's rows on this lane, in as many parts as its plan needs. */
-static mot_status compute_again(mot_replica *replica, const struct claim *claim,
-                                const struct mot__finding *finding, struct answer *answer)
+/* A step's rows on this lane, in as many parts as its plan needs. */
+static mot_status compute_step(mot_replica *replica, const struct mot__held_rows *step,
+                               bool backward, struct answer *answer)
+{
+    mot_status status = MOT_OK;
+    size_t done, rows, row;
+
+    for (done = 0; done < step->rows; done += rows) {
+        rows = mot__replica_micro(replica, true, step->rows - done);
+        MOT_TRY(compute_forward(replica, step, done, rows, answer->layer, sizeof answer->layer));
+        if (backward)
+            MOT_TRY(mot__replica_backward(replica, 1, false, false));
+    }
+    if (answer->input)
+        return MOT_OK;
+    MOT_TRY(find_row(step->batch, step->begin, step->rows, &row));
+    answer->input = row < step->rows;
+    if (answer->input) {
+        answer->row = step->begin + row;
+        answer->sample = step->batch->index[answer->row];
+    }
+done:
+    return status;
+}
+
+static mot_status judge_gradients(mot_replica *replica, const struct mot__finding *finding,
+                                  struct answer *answer)
 {
     const size_t floats = table_of(replica)->floats;
     float *all = calloc(floats + MOT__RECORD_FLOATS, sizeof *all);
     mot_status status = MOT_OK;
-    size_t done, rows;
 
     if (!all)
         return mot__fail(MOT_NO_MEMORY, "%zu gradients", floats);
-    replica->dirty = false;
-    for (done = 0; done < claim->rows; done += rows) {
-        rows = mot__replica_micro(replica, true, claim->rows - done);
-        MOT_TRY(
-            compute_rows(replica, claim->begin + done, rows, answer->layer, sizeof answer->layer));
-    }
     MOT_TRY(mot__flat_read(replica->gradients, 0, all, floats + MOT__RECORD_FLOATS));
     answer->again = all[floats + MOT__RECORD_BAD] != 0 || mot__odd_any(all, floats);
     answer->overflow = !answer->again && finding->odd.found && !finding->odd.nan &&
                        finding->odd.index < floats &&
                        fabsf(all[finding->odd.index]) > HUGE_GRADIENT;
-    MOT_TRY(find_row(replica->held.batch, claim->begin, claim->rows, &answer->row));
     MOT_TRY(mot__flat_write(replica->gradients, floats, finding->record, MOT__RECORD_FLOATS));
 done:
     free(all);
+    return status;
+}
+
+/* The steps that another lane holds, on this one. */
+static mot_status compute_again(mot_replica *replica, const struct mot__held *held,
+                                const struct mot__finding *finding, struct answer *answer)
+{
+    const struct mot__step before = replica->step;
+    mot_status status = MOT_OK;
+    size_t i;
+
+    if (!held->loop)
+        replica->dirty = false;
+    for (i = 0; i < held->steps; i++)
+        MOT_TRY(compute_step(replica, &held->step[i], !held->loop, answer));
+    if (held->loop)
+        answer->again = answer->layer[0];
+    else if (held->steps > 0)
+        MOT_TRY(judge_gradients(replica, finding, answer));
+done:
+    replica->step = before;
     return status;
 }
 
@@ -170,25 +210,29 @@ static void say_what(struct mot_note *note, double rows, const char *kind)
         add_text(note, "the norm of the gradient is not finite");
 }
 
-static void say_why(const mot_replica *replica, const struct claim *suspect,
-                    const struct claim *witness, const struct answer *answer, const char *kind,
+static void say_layer(const char *layer, struct mot_note *note)
+{
+    if (layer[0])
+        add_text(note, "; %s is the first layer with such an output", layer);
+}
+
+/* Where the witness finds nothing it accuses only if it has seen all there was. */
+static void say_why(const struct claim *suspect, const struct claim *witness,
+                    const struct mot__held *held, const struct answer *answer, const char *kind,
                     struct mot_note *note)
 {
-    const struct mot__held *held = &replica->held;
-
-    if (answer->row < suspect->rows)
+    if (answer->input)
         add_text(note, "; row %zu of the batch (sample %llu) has an input that is not finite",
-                 suspect->begin + answer->row,
-                 (unsigned long long)held->batch->index[suspect->begin + answer->row]);
-    else if (answer->again && answer->layer[0])
-        add_text(note, "; %s is the first layer with such an output", answer->layer);
+                 answer->row, (unsigned long long)answer->sample);
+    else if (answer->again)
+        say_layer(answer->layer, note);
     if (witness == suspect)
         return;
     if (answer->again)
         add_text(note, "; the data or the learning rate: device %s reproduces it", witness->device);
     else if (answer->overflow)
         add_text(note, "; the devices' gradients are too large to add up: the learning rate");
-    else
+    else if (!held->loop && !held->more)
         add_text(note, "; device %s computed %s where device %s did not: suspect the device",
                  suspect->device, kind, witness->device);
 }
@@ -213,11 +257,38 @@ static mot_status gather(mot_replica *replica, const struct mot__finding *findin
     mot_status status = MOT_OK;
     size_t i;
 
-    *own = (struct claim){finding->own_rows, replica->held.begin, replica->held.rows, replica->rank,
-                          ""};
+    *own = (struct claim){finding->own_rows, replica->rank, ""};
     snprintf(own->device, sizeof own->device, "%s", mot__lane_label(replica->lane));
     for (i = 0; i < mot__group_lanes(group) && status == MOT_OK; i++)
         status = mot__group_broadcast(group, replica->seat, i, &claim[i], sizeof claim[i]);
+    return status;
+}
+
+/* Whose rows: of the first lane with a bad loss, else with the odd gradient. */
+static size_t find_suspect(const struct claim *claim, size_t lanes,
+                           const struct mot__finding *finding)
+{
+    size_t i;
+
+    for (i = 0; i < lanes; i++)
+        if (claim[i].bad_rows > 0)
+            return i;
+    return finding->odd.found ? finding->odd.lane : 0;
+}
+
+static mot_status ask_witness(mot_replica *replica, size_t suspect, size_t witness,
+                              const struct mot__finding *finding, struct mot__held *held,
+                              struct answer *answer)
+{
+    mot__group *group = replica->common->group;
+    mot_status status = MOT_OK;
+
+    *held = replica->held;
+    MOT_TRY(mot__group_broadcast(group, replica->seat, suspect, held, sizeof *held));
+    if (replica->seat == witness)
+        MOT_TRY(compute_again(replica, held, finding, answer));
+    MOT_TRY(mot__group_broadcast(group, replica->seat, witness, answer, sizeof *answer));
+done:
     return status;
 }
 
@@ -228,27 +299,20 @@ static mot_status look(mot_replica *replica, const struct mot__finding *finding,
     const char *kind = finding->odd.found && !finding->odd.nan ? "infinity" : "NaN";
     struct mot_note note = {.kind = MOT_NOTE_NUMBER, .step = replica->step.number};
     struct answer answer = {.again = false};
+    struct mot__held held;
     mot_status status = MOT_OK;
-    size_t suspect = 0, witness;
+    size_t suspect, witness;
 
     MOT_TRY(gather(replica, finding, claim));
-    while (suspect < lanes && !(claim[suspect].bad_rows > 0))
-        suspect++;
-    if (suspect == lanes)
-        suspect = finding->odd.found ? finding->odd.lane : 0;
+    suspect = find_suspect(claim, lanes, finding);
     witness = (suspect + 1) % lanes;
     note.replica = (ptrdiff_t)claim[suspect].rank;
     snprintf(note.device, sizeof note.device, "%s", claim[suspect].device);
     if (finding->odd.found)
         name_parameter(replica, finding->odd.index, &note);
     say_what(&note, (double)claim[suspect].bad_rows, kind);
-    if (replica->held.batch) {
-        if (replica->seat == witness)
-            MOT_TRY(compute_again(replica, &claim[suspect], finding, &answer));
-        MOT_TRY(mot__group_broadcast(replica->common->group, replica->seat, witness, &answer,
-                                     sizeof answer));
-        say_why(replica, &claim[suspect], &claim[witness], &answer, kind, &note);
-    }
+    MOT_TRY(ask_witness(replica, suspect, witness, finding, &held, &answer));
+    say_why(&claim[suspect], &claim[witness], &held, &answer, kind, &note);
     tell(replica, &note);
 done:
     return status;
@@ -285,25 +349,75 @@ static uint32_t word(const float verdict[MOT__VERDICT_FLOATS], enum mot__verdict
 }
 
 /* The first sample, of all there are in memory, that is not finite. */
-static void blame_sample(const mot_replica *replica, struct mot_note *note)
+static bool blame_sample(const struct mot__samples *samples, struct mot_note *note)
 {
-    const struct mot__samples *samples = replica->kept ? replica->kept->samples : NULL;
     size_t i;
 
-    for (i = 0; samples && i < samples->count; i++)
+    for (i = 0; samples->x && samples->dtype == MOT_DTYPE_F32 && i < samples->count; i++)
         if (mot__odd_any((const float *)samples->x + i * samples->width, samples->width)) {
             add_text(note, "; sample %zu has an input that is not finite", i);
-            return;
+            return true;
         }
+    return false;
 }
 
-mot_status mot__suspect_read(mot_replica *replica, const float verdict[MOT__VERDICT_FLOATS])
+/* The samples in memory, some at a time, until a layer's output is not finite. */
+static mot_status search(mot_replica *replica, const struct mot__samples *samples, uint64_t number,
+                         struct answer *answer)
+{
+    const size_t count = samples->x ? mot__size_min(samples->count, SEARCH_MOST) : 0;
+    const size_t most = mot__plan_rows(replica->train);
+    uint64_t *index = calloc(most, sizeof *index);
+    mot_batch batch = {.samples = samples, .index = index};
+    struct mot__held_rows step = {.batch = &batch, .number = number};
+    mot_status status = MOT_OK;
+    size_t first, i;
+
+    if (!index)
+        return mot__fail(MOT_NO_MEMORY, "%zu numbers of samples", most);
+    answer->input = true; /* known to be finite: nobody need look */
+    for (first = 0; first < count && !answer->layer[0]; first += step.rows) {
+        batch.rows = step.rows = mot__size_min(most, count - first);
+        for (i = 0; i < step.rows; i++)
+            index[i] = first + i;
+        MOT_TRY(compute_step(replica, &step, false, answer));
+    }
+done:
+    free(index);
+    return status;
+}
+
+/* The loss was not finite and every input is: where does it begin? */
+static mot_status find_layer(mot_replica *replica, bool halted, struct mot_note *note)
+{
+    const struct mot__step before = replica->step;
+    const struct mot__held *held = &replica->held;
+    const struct mot__samples *samples = held->step[0].batch->samples;
+    struct answer answer = {.input = true};
+    mot_status status = MOT_OK;
+    size_t i;
+
+    if (!replica->train ||
+        !mot__feed_fits(replica->train_feed, samples, mot__plan_rows(replica->train)))
+        return MOT_OK;
+    for (i = 0; i < held->steps && !answer.layer[0]; i++)
+        MOT_TRY(compute_step(replica, &held->step[i], false, &answer));
+    if (!answer.layer[0] && halted)
+        MOT_TRY(search(replica, samples, note->step, &answer));
+    say_layer(answer.layer, note);
+done:
+    replica->step = before;
+    return status;
+}
+
+static mot_status tell_refused(mot_replica *replica, const float verdict[MOT__VERDICT_FLOATS])
 {
     const uint64_t begun = replica->read_at;
     const uint32_t last = word(verdict, MOT__VERDICT_ODD_LAST);
     const char *kind = word(verdict, MOT__VERDICT_ODD_KIND) & 2 ? "NaN" : "infinity";
     struct mot_note note = {.kind = MOT_NOTE_NUMBER, .replica = (ptrdiff_t)replica->rank};
     const bool told = replica->looked;
+    mot_status status = MOT_OK;
 
     replica->read_at = replica->steps > 0 ? replica->step.number + 1 : 0;
     replica->looked = false;
@@ -314,7 +428,19 @@ mot_status mot__suspect_read(mot_replica *replica, const float verdict[MOT__VERD
     if (last > 0)
         name_parameter(replica, last - 1, &note);
     say_what(&note, (double)verdict[MOT__VERDICT_BAD_ROWS], kind);
-    blame_sample(replica, &note);
+    if (replica->held.steps > 0 && !blame_sample(replica->held.step[0].batch->samples, &note) &&
+        verdict[MOT__VERDICT_BAD_ROWS] > 0)
+        status = find_layer(replica, verdict[MOT__VERDICT_HALTED] > 0, &note);
     tell(replica, &note);
-    return MOT_OK;
+    return status;
+}
+
+/* What is held is let go once its numbers are known. */
+mot_status mot__suspect_read(mot_replica *replica, const float verdict[MOT__VERDICT_FLOATS])
+{
+    const mot_status status = tell_refused(replica, verdict);
+
+    if (!replica->dirty)
+        mot__suspect_forget(replica);
+    return status;
 }

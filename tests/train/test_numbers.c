@@ -240,7 +240,12 @@ static void a_rate_far_too_high_stops_with_the_layer(void **state)
         fit.batch = BATCH;
         fit.epochs = 10;
         fit.shuffle = false;
-        assert_story(mot_fit(run.trainer, run.data, NULL, &fit, NULL), MOT_BAD_NUMBER, "step ");
+        assert_story(mot_fit(run.trainer, run.data, NULL, &fit, NULL), MOT_BAD_NUMBER,
+                     "step 1: the loss of ");
+        assert_non_null(strstr(mot_error(), "; dense2 is the first layer with such an output"));
+        if (mot_trainer_replicas(run.trainer) > 1)
+            assert_non_null(
+                strstr(mot_error(), "; the data or the learning rate: device 0 reproduces it"));
         assert_false(mot_trainer_note(run.trainer, &note)); /* told as an event */
         after = train_get(&run, 0);
         for (size_t i = 0; i < train_numbers(&run); i++)
@@ -250,6 +255,64 @@ static void a_rate_far_too_high_stops_with_the_layer(void **state)
         train_close(&run);
     }
     train_set_clear(&set);
+}
+
+/* ---- several steps to one update ---- */
+
+static int forward_backward(mot_replica *replica, const struct mot_shard *shard, void *user)
+{
+    (void)shard, (void)user;
+    return mot_replica_forward(replica) || mot_replica_backward(replica, 1);
+}
+
+/* So many steps to one update, by its own loop or not; then what the metrics say. */
+static void run_group(struct train_run *run, size_t steps, bool loop)
+{
+    if (!loop) {
+        train_steps(run, steps);
+        return;
+    }
+    while (steps-- > 0)
+        assert_ok(mot_trainer_run(run->trainer, train_batch(run->data), forward_backward, NULL));
+    assert_ok(mot_trainer_apply(run->trainer));
+}
+
+/* The sample of large numbers is in the first of two steps, or in the last of more than are kept:
+ * the second layer makes no finite number of it. */
+static void the_layer_is_named_whichever_step_of_an_update_it_was(void **state)
+{
+    static const size_t accumulate[] = {2, 2, 20};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof accumulate / sizeof *accumulate * FLEETS; i++) {
+        const size_t steps = accumulate[i / FLEETS], f = i % FLEETS;
+        const bool loop = i / FLEETS == 1, named = steps == 2 || f == 0;
+        struct train_set set = train_set_make(20 * BATCH, WIDTH, CLASSES, 3);
+        const size_t row = (steps == 2 ? 0 : steps - 1) * BATCH + 15;
+        struct mot_trainer_config config = train_config();
+        struct mot_metrics metrics;
+        struct train_run run;
+        float *weights;
+
+        for (size_t k = 0; k < WIDTH; k++)
+            set.x[row * WIDTH + k] = 1e30f;
+        config.accumulate = loop ? 1 : steps;
+        run = open_fleet(f, LINEAR, &config, train_data(&set, false, BATCH));
+        weights = train_get(&run, 0);
+        for (size_t k = 0; k < train_numbers(&run); k++)
+            weights[k] = 1e5f;
+        train_set_all(&run, weights);
+        run_group(&run, steps, loop);
+        assert_story(mot_trainer_metrics(run.trainer, &metrics), MOT_BAD_NUMBER,
+                     "the loss of 1 row on device 0 is not finite");
+        if ((strstr(mot_error(), "; dense2 is the first layer with such an output") != NULL) !=
+            named)
+            fail_msg("fleet %zu, %zu steps%s: %s", f, steps, loop ? " of a loop" : "", mot_error());
+        assert_null(strstr(mot_error(), "suspect the device"));
+        free(weights);
+        train_close(&run);
+        train_set_clear(&set);
+    }
 }
 
 /* ---- skipping ---- */
@@ -330,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_nan_in_the_data_stops_with_its_row),
         cmocka_unit_test(a_gradient_that_is_not_finite_is_refused_at_its_own_step),
         cmocka_unit_test(a_rate_far_too_high_stops_with_the_layer),
+        cmocka_unit_test(the_layer_is_named_whichever_step_of_an_update_it_was),
         cmocka_unit_test(skipping_goes_on_and_counts),
         cmocka_unit_test(what_else_to_do_is_refused),
     };
