@@ -394,7 +394,8 @@ struct mot_plan {
 /* A loop of the user's own: fn(replica, shard, user) on each replica's thread, in parallel; once
  * for each micro-batch of a share that does not fit its device at once.
  * Gradients add up over runs until mot_trainer_apply reduces them and updates. Non-zero from fn
- * stops: the run fails and what had added up is dropped; the trainer stays as it was. */
+ * stops: the run fails and what had added up is dropped; the trainer stays as it was. After
+ * MOT_DEVICE_LOST a function that hangs in a driver may still come back: keep what it uses. */
 struct mot_shard {
     size_t replica, rows; /* rows may be 0 */
     size_t first;         /* row of the batch this shard starts at */

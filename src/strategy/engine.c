@@ -72,6 +72,32 @@ mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void
     return status != MOT_OK ? status : waited;
 }
 
+bool mot__engine_tainted(const mot__engine *engine)
+{
+    size_t i;
+
+    for (i = 0; i < engine->common.replicas; i++)
+        if (mot__lane_tainted(engine->replica[i].lane))
+            return true;
+    return false;
+}
+
+void mot__engine_free(const mot__engine *engine, void *memory)
+{
+    if (!mot__engine_tainted(engine))
+        free(memory);
+}
+
+/* The end of a call whose lanes wrote to memory of ours: the caller's copy. */
+static mot_status hand_out(mot__engine *engine, mot_status status, void *ours, void *out,
+                           size_t bytes)
+{
+    if (status == MOT_OK)
+        memcpy(out, ours, bytes);
+    mot__engine_free(engine, ours);
+    return mot__engine_remember(engine, status);
+}
+
 /* ---- opening ---- */
 
 static mot_status check_config(const struct mot_trainer_config *config)
@@ -170,8 +196,7 @@ static mot_status start_values(mot__engine *engine)
         MOT_TRY(engine->common.strategy->share(&engine->common, start));
     MOT_TRY(mot__engine_call_all(engine, mot__job_open, &payload, sizeof payload));
 done:
-    if (!mot__engine_tainted(engine)) /* a lane given up may still read it */
-        free(start);
+    mot__engine_free(engine, start);
     return status;
 }
 
@@ -251,24 +276,15 @@ done:
     return status;
 }
 
-bool mot__engine_tainted(const mot__engine *engine)
-{
-    bool tainted = false;
-    size_t i;
-
-    for (i = 0; engine->replica && i < engine->common.replicas; i++)
-        tainted = tainted || mot__lane_tainted(engine->replica[i].lane);
-    return tainted;
-}
-
 void mot__engine_close(mot__engine *engine)
 {
     if (!engine)
         return;
-    if (engine->replica)
+    if (engine->replica) {
         close_replicas(engine);
-    if (mot__engine_tainted(engine))
-        return; /* an abandoned thread may still use it */
+        if (mot__engine_tainted(engine))
+            return; /* an abandoned thread may still use it */
+    }
     mot__notes_clear(&engine->notes);
     mot__agree_clear(&engine->agree);
     mot__balance_close(engine->common.balance);
@@ -609,19 +625,30 @@ done:
 
 mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent)
 {
+    const size_t lanes = engine->common.replicas;
+    struct mot__spent *ours; /* nothing of those left out */
+
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    memset(spent, 0, engine->common.replicas * sizeof *spent); /* of those left out */
-    return mot__engine_remember(engine,
-                                mot__engine_call_all(engine, mot__job_spent, &spent, sizeof spent));
+    ours = calloc(lanes, sizeof *ours);
+    if (!ours)
+        return mot__fail(MOT_NO_MEMORY, "%zu replicas' times", lanes);
+    return hand_out(engine, mot__engine_call_all(engine, mot__job_spent, &ours, sizeof ours), ours,
+                    spent, lanes * sizeof *spent);
 }
 
 mot_status mot__engine_steady(mot__engine *engine, double *part)
 {
+    const size_t lanes = engine->common.replicas;
+    double *ours;
+
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    return mot__engine_remember(engine,
-                                mot__engine_call_all(engine, mot__job_steady, &part, sizeof part));
+    ours = calloc(lanes, sizeof *ours);
+    if (!ours)
+        return mot__fail(MOT_NO_MEMORY, "%zu replicas' parts", lanes);
+    return hand_out(engine, mot__engine_call_all(engine, mot__job_steady, &ours, sizeof ours), ours,
+                    part, lanes * sizeof *part);
 }
 
 /* ---- evaluation ---- */
@@ -669,19 +696,27 @@ mot_status mot__engine_tally_end(mot__engine *engine, struct mot_metrics *out)
     if (sum[MOT__RECORD_BAD] > 0)
         out->loss = NAN;
 done:
-    free(record);
+    mot__engine_free(engine, record);
     return status;
 }
 
 mot_status mot__engine_predict(mot__engine *engine, mot_batch *batch, float *out)
 {
+    const mot_model *net = engine->common.net;
+    const size_t bytes = batch->rows * net->node[net->here].width * sizeof *out;
     mot_status status = MOT_OK, waited;
+    float *ours;
 
     MOT_TRY(prepare_for(engine, batch, false));
+    ours = malloc(bytes);
+    if (!ours) {
+        status = mot__fail(MOT_NO_MEMORY, "outputs of %zu rows", batch->rows);
+        goto done;
+    }
     status =
-        post_shards(engine, mot__job_predict, (struct mot__job_shard){.batch = batch, .out = out});
+        post_shards(engine, mot__job_predict, (struct mot__job_shard){.batch = batch, .out = ours});
     waited = mot__engine_wait_all(engine);
-    status = mot__engine_remember(engine, status != MOT_OK ? status : waited);
+    status = hand_out(engine, status != MOT_OK ? status : waited, ours, out, bytes);
 done:
     mot_batch_close(batch);
     return status;
@@ -692,23 +727,34 @@ done:
 mot_status mot__engine_read(mot__engine *engine, size_t replica, size_t offset, float *out,
                             size_t count)
 {
-    const struct mot__job_flat payload = {offset, count, out, NULL};
+    struct mot__job_flat payload = {.offset = offset, .count = count};
+    mot_replica *from = &engine->replica[replica];
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    if (engine->replica[replica].seat == MOT__NO_SEAT)
+    if (from->seat == MOT__NO_SEAT)
         return mot__fail(MOT_BAD_STATE, "replica %zu was left out and has no copy", replica);
-    return mot__engine_remember(engine, mot__lane_call(engine->replica[replica].lane, mot__job_read,
-                                                       &engine->replica[replica], &payload,
-                                                       sizeof payload));
+    payload.out = malloc(count * sizeof *out);
+    if (!payload.out)
+        return mot__fail(MOT_NO_MEMORY, "%zu parameters", count);
+    return hand_out(engine,
+                    mot__lane_call(from->lane, mot__job_read, from, &payload, sizeof payload),
+                    payload.out, out, count * sizeof *out);
 }
 
 mot_status mot__engine_write(mot__engine *engine, size_t offset, const float *value, size_t count)
 {
-    const struct mot__job_flat payload = {offset, count, NULL, value};
+    struct mot__job_flat payload = {.offset = offset, .count = count};
+    mot_status status;
+    float *ours;
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
-    return mot__engine_remember(
-        engine, mot__engine_call_all(engine, mot__job_write, &payload, sizeof payload));
+    payload.value = ours = malloc(count * sizeof *value);
+    if (!ours)
+        return mot__fail(MOT_NO_MEMORY, "%zu parameters", count);
+    memcpy(ours, value, count * sizeof *value);
+    status = mot__engine_call_all(engine, mot__job_write, &payload, sizeof payload);
+    mot__engine_free(engine, ours);
+    return mot__engine_remember(engine, status);
 }

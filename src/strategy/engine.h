@@ -6,6 +6,8 @@
 #include "strategy/fleet.h"
 #include "strategy/replica.h"
 
+/* Lanes write to memory of the engine's own, and the caller gets a copy: what was handed in may go
+ * as soon as a call has returned, also where a lane was given up. */
 typedef struct mot__engine mot__engine;
 
 /* The fleet must outlive it; the model is copied. */
@@ -16,9 +18,6 @@ mot_status mot__engine_open_by(mot_fleet *fleet, const mot_model *net,
                                const struct mot_trainer_config *config,
                                const struct mot__strategy *strategy, mot__engine **out);
 void mot__engine_close(mot__engine *engine); /* finishes what is queued; accepts NULL */
-
-/* A lane was given up, and may come back: what it was handed is never freed. */
-bool mot__engine_tainted(const mot__engine *engine);
 
 const struct mot__common *mot__engine_common(const mot__engine *engine);
 const mot_replica *mot__engine_replica(const mot__engine *engine,

@@ -2,24 +2,13 @@
 #include "strategy/copies.h"
 #include "strategy/engine_inside.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Central storage: what the host has goes down again. Lane 0 writes it over the host's own too, so
- * it must lie elsewhere. */
+/* Central storage: what the host has goes down again. */
 static mot_status send_host(mot__engine *engine)
 {
-    const size_t floats = engine->common.net->table.floats;
-    float *copy = malloc(floats * sizeof *copy);
-    mot_status status;
-
-    if (!copy)
-        return mot__fail(MOT_NO_MEMORY, "%zu parameters", floats);
-    memcpy(copy, mot__variables_now(engine->common.variables, 0), floats * sizeof *copy);
-    status = mot__engine_write(engine, 0, copy, floats);
-    if (!mot__engine_tainted(engine)) /* a lane given up may still read it */
-        free(copy);
-    return status;
+    return mot__engine_write(engine, 0, mot__variables_now(engine->common.variables, 0),
+                             engine->common.net->table.floats);
 }
 
 mot_status mot__engine_settle(mot__engine *engine)

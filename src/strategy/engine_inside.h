@@ -42,7 +42,10 @@ struct mot__engine {
 /* A trainer that failed stays failed: keep the first story. Returns status. */
 mot_status mot__engine_remember(mot__engine *engine, mot_status status);
 mot_status mot__engine_wait_all(mot__engine *engine); /* all lanes idle; the first failure */
-/* The same job on every lane; waits. */
+/* A lane was given up: its thread may still read and write what its last job was handed. */
+bool mot__engine_tainted(const mot__engine *engine);
+void mot__engine_free(const mot__engine *engine, void *memory); /* such memory: unless so */
+/* The same job on every lane; waits. Memory in its payload is freed by mot__engine_free alone. */
 mot_status mot__engine_call_all(mot__engine *engine, mot__job_fn run, const void *payload,
                                 size_t bytes);
 

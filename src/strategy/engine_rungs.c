@@ -81,7 +81,6 @@ mot_status mot__engine_pick(mot__engine *engine, enum mot_strategy wish)
     if (!whole || (wish == MOT_STRATEGY_CENTRAL && replicas > 1))
         MOT_TRY(go_central(engine, rung));
 done:
-    if (!mot__engine_tainted(engine)) /* a lane given up may still write there */
-        free(rung);
+    mot__engine_free(engine, rung);
     return status;
 }

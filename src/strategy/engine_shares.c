@@ -65,8 +65,7 @@ static mot_status run_trial(mot__engine *engine)
             mot__balance_set(engine->common.balance, i, &pace[i]);
     engine->tried = true;
 done:
-    if (!mot__engine_tainted(engine)) /* a lane given up may still write there */
-        free(pace);
+    mot__engine_free(engine, pace);
     return status;
 }
 

@@ -44,7 +44,7 @@ static void run_lane(void *user)
         while (lane->begun == lane->posted && !lane->leaving && !lane->tainted)
             mot__lock_wait(&lane->lock, INFINITY);
         if (lane->begun == lane->posted || lane->tainted)
-            break; /* given up: who posted the rest was told so, and may have freed what they use */
+            break;
         job = lane->queue[lane->begun++ % MOT__LANE_QUEUE];
         lane->begun_s = mot__clock_s();
         if (lane->since_s > 0)

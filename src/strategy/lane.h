@@ -2,8 +2,9 @@
  * wait with a deadline.
  *
  * Jobs run in order. A job's failure is kept and told by the next mot__lane_wait. A lane that is
- * silent past the deadline is given up: it is told lost, begins no other job even if it comes back,
- * its thread is abandoned when it closes, and what it holds is leaked on purpose. */
+ * silent past the deadline is given up: it is told lost, runs no further job, its thread is
+ * abandoned when it closes, and what it holds is leaked on purpose. The job that hangs may still
+ * come back: what that one reads and writes must stay. */
 #ifndef MOT_STRATEGY_LANE_H
 #define MOT_STRATEGY_LANE_H
 

@@ -4,12 +4,6 @@
 
 #include <stdlib.h>
 
-static void drop(const mot_trainer *trainer, float *flat)
-{
-    if (!mot__engine_tainted(trainer->engine)) /* a lane given up may still use it */
-        free(flat);
-}
-
 static mot_status read_all(mot_trainer *trainer, const struct mot__parameters *table, float **out)
 {
     float *flat = calloc(table->floats, sizeof *flat);
@@ -22,7 +16,7 @@ static mot_status read_all(mot_trainer *trainer, const struct mot__parameters *t
     if (status == MOT_OK)
         *out = flat;
     else
-        drop(trainer, flat);
+        free(flat);
     return status;
 }
 
@@ -44,7 +38,7 @@ mot_status mot_weights_save(mot_trainer *trainer, const char *path)
     MOT_TRY(mot__safetensors_write(path, tensor, table->count, &note, 1));
 done:
     free(tensor);
-    drop(trainer, flat);
+    free(flat);
     return status;
 }
 
@@ -100,6 +94,6 @@ mot_status mot_weights_load(mot_trainer *trainer, const char *path)
                               table->floats)); /* nothing before all is read */
 done:
     mot__safetensors_close(file);
-    drop(trainer, flat);
+    free(flat);
     return status;
 }
