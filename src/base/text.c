@@ -134,6 +134,24 @@ bool mot__text_bytes(const char *text, uint64_t *out)
     return scaled(number, (uint64_t)1 << 10 * (unit - units + 1), out);
 }
 
+void mot__text_of_bytes(uint64_t bytes, char out[32])
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double amount = (double)bytes;
+    unsigned long long tenths;
+    size_t i = 0;
+
+    while (amount >= 1024 && i + 1 < sizeof unit / sizeof *unit) {
+        amount /= 1024;
+        i++;
+    }
+    tenths = (unsigned long long)(amount * 10 + 0.5);
+    if (i > 0 && amount < 100)
+        snprintf(out, 32, "%llu.%llu %s", tenths / 10, tenths % 10, unit[i]);
+    else
+        snprintf(out, 32, "%.0f %s", amount, unit[i]);
+}
+
 void mot__text_of_f64(double value, char out[32])
 {
     locale_t plain, old;

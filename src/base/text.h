@@ -14,6 +14,8 @@ bool mot__text_bytes(const char *text,
                      uint64_t *out); /* "512M", "2G", "1.5G", "4096": powers of 1024 */
 /* Write with '.', shortest form that reads back equal (at most 17 digits); out has 32 bytes. */
 void mot__text_of_f64(double value, char out[32]);
+/* For people, in sentences: "512 bytes", "4.4 MiB", "230 KiB"; as the command's tables have it. */
+void mot__text_of_bytes(uint64_t bytes, char out[32]);
 /* vsnprintf that writes '.' in any locale. */
 int mot__text_format(char *out, size_t bytes, const char *format, va_list list) MOT__PRINTF(3, 0);
 /* snprintf that does: for every sentence with a number that may have decimals. */

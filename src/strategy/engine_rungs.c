@@ -1,4 +1,5 @@
 /* engine_rungs.c - which strategy, by what the devices have room for. */
+#include "base/text.h"
 #include "strategy/engine_inside.h"
 #include "strategy/rungs.h"
 
@@ -19,13 +20,14 @@ static void tell_windows(mot__engine *engine, const mot_replica *replica)
 {
     const struct mot__device_facts *facts = mot__device_facts(replica->device);
     struct mot_note note = {.kind = MOT_NOTE_MEMORY, .replica = (ptrdiff_t)replica->rank};
+    char limit[32];
 
+    mot__text_of_bytes(facts->memory_limit, limit);
     snprintf(note.device, sizeof note.device, "%s", mot__lane_label(replica->lane));
     snprintf(note.text, sizeof note.text,
-             "device %s has no room for all weights and gradients under its limit of %zu MiB: they "
+             "device %s has no room for all weights and gradients under its limit of %s: they "
              "stream layer by layer through %s",
-             note.device, facts->memory_limit >> 20,
-             replica->windows > 1 ? "two windows each" : "one window each");
+             note.device, limit, replica->windows > 1 ? "two windows each" : "one window each");
     mot__notes_add(&engine->notes, &note);
 }
 

@@ -2,6 +2,7 @@
 #include "strategy/prepare.h"
 
 #include "base/size.h"
+#include "base/text.h"
 #include "device/gemm.h"
 #include "strategy/fit_memory.h"
 
@@ -81,17 +82,22 @@ static mot_status too_little(const mot_replica *replica, const struct mot__fit *
     const struct mot__device_facts *facts = mot__device_facts(replica->device);
     const size_t bytes = mot__fit_bytes(least);
     const char *one = least->rows == 1 ? " needs" : "s need";
+    char need[32], have[32], limit[32];
 
-    if (bytes == SIZE_MAX)
+    if (bytes == SIZE_MAX) {
+        mot__text_of_bytes(facts->largest_bytes, limit);
         return mot__fail(MOT_NO_MEMORY,
-                         "device %s (%s): %zu row%s more than its largest allocation of %zu bytes",
-                         mot__lane_label(replica->lane), facts->info.name, least->rows, one,
-                         facts->largest_bytes);
+                         "device %s (%s): %zu row%s more than its largest allocation, %s",
+                         mot__lane_label(replica->lane), facts->info.name, least->rows, one, limit);
+    }
+    mot__text_of_bytes(bytes, need);
+    mot__text_of_bytes(room, have);
+    mot__text_of_bytes(facts->memory_limit, limit);
     return mot__fail(MOT_NO_MEMORY,
-                     "device %s (%s): %zu row%s %zu bytes and %zu are free of the limit of %zu; a "
-                     "memory limit of %zuK would do",
-                     mot__lane_label(replica->lane), facts->info.name, least->rows, one, bytes,
-                     room, facts->memory_limit, (facts->memory_limit - room + bytes + 1023) / 1024);
+                     "device %s (%s): %zu row%s %s and %s are free of the limit of %s; a memory "
+                     "limit of %zuK would do",
+                     mot__lane_label(replica->lane), facts->info.name, least->rows, one, need, have,
+                     limit, (facts->memory_limit - room + bytes + 1023) / 1024);
 }
 
 /* ---- making them ---- */
@@ -230,12 +236,6 @@ void mot__replica_bytes(const mot_replica *replica, struct mot_bytes *out)
                                out->packs + out->staging + out->data + out->evaluation);
 }
 
-static void write_bytes(uint64_t bytes, char out[32])
-{
-    snprintf(out, 32, bytes < 10 << 20 ? "%.0f KiB" : "%.0f MiB",
-             (double)bytes / (bytes < 10 << 20 ? 1024 : 1 << 20));
-}
-
 static void write_why(const struct mot__fit *whole, const struct mot__fit *fit, size_t room,
                       struct mot_plan *out)
 {
@@ -253,9 +253,9 @@ static void write_why(const struct mot__fit *whole, const struct mot__fit *fit, 
                                  "%zu micro-batches of %zu", fit->micros, fit->rows);
     if (fit->micros == 1 && fit->segments == 1)
         return;
-    write_bytes(room, have);
-    write_bytes(out->limit, limit);
-    write_bytes(mot__fit_bytes(whole), need);
+    mot__text_of_bytes(room, have);
+    mot__text_of_bytes(out->limit, limit);
+    mot__text_of_bytes(mot__fit_bytes(whole), need);
     snprintf(out->why + used, sizeof out->why - used,
              "%s, since %zu rows need %s and %s are free of %s",
              fit->segments > 1 ? " with activations computed again" : "", whole->rows,

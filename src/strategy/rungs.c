@@ -2,6 +2,7 @@
 #include "strategy/rungs.h"
 
 #include "base/size.h"
+#include "base/text.h"
 #include "strategy/fit_memory.h"
 #include "strategy/verify.h"
 
@@ -119,30 +120,46 @@ static void advise(const mot_replica *replica, size_t bytes, size_t piece, const
                  (bytes + row + 1023) / 1024, how);
 }
 
+/* What was wanted and what there is; the largest allocation only where that is what binds. */
+static void write_need(const mot_replica *replica, size_t bytes, size_t piece, char *out,
+                       size_t size)
+{
+    char need[32], limit[32], most[32], one[32];
+
+    mot__text_of_bytes(bytes, need);
+    mot__text_of_bytes(mot__device_facts(replica->device)->memory_limit, limit);
+    mot__text_of_bytes(piece, one);
+    mot__text_of_bytes(largest_of(replica), most);
+    if (piece > largest_of(replica))
+        snprintf(out, size, "%s, %s of it in one piece; the largest allocation is %s", need, one,
+                 most);
+    else
+        snprintf(out, size, "%s; the limit is %s", need, limit);
+}
+
 mot_status mot__rung_story(const mot_replica *replica)
 {
     const struct mot__common *common = replica->common;
-    const struct mot__device_facts *facts = mot__device_facts(replica->device);
+    const char *name = mot__device_facts(replica->device)->info.name;
     const size_t slots = mot__optim_slots(&common->config.optimizer);
     const size_t last = windows_bytes(replica, 1), part = largest_part(replica);
-    char advice[2][128] = {"", ""};
+    const size_t whole = (2 + slots) * common->net->table.floats * sizeof(float);
+    char need[128], advice[2][128] = {"", ""};
 
     if (common->strategy->central) {
+        write_need(replica, last, part, need, sizeof need);
         advise(replica, last, part, "", advice[0], sizeof advice[0]);
         return mot__fail(MOT_NO_MEMORY,
-                         "device %s (%s): the largest of this network's layers and its gradients "
-                         "need %zu bytes, one layer at a time; the limit is %zu, and %zu in one "
-                         "piece%s",
-                         mot__lane_label(replica->lane), facts->info.name, last,
-                         facts->memory_limit, facts->largest_bytes, advice[0]);
+                         "device %s (%s): the largest of this network's layers and its gradients, "
+                         "one layer at a time, need %s%s",
+                         mot__lane_label(replica->lane), name, need, advice[0]);
     }
+    write_need(replica, whole, largest_parameter(replica), need, sizeof need);
     advise(replica, whole_bytes(replica, common->strategy->staged, false),
            largest_parameter(replica), "", advice[0], sizeof advice[0]);
     advise(replica, last, part, " with --strategy central", advice[1], sizeof advice[1]);
     return mot__fail(MOT_NO_MEMORY,
                      "device %s (%s): this network's parameters, gradients and optimizer state "
-                     "need %zu bytes; the limit is %zu, and %zu in one piece%s%s",
-                     mot__lane_label(replica->lane), facts->info.name,
-                     (2 + slots) * common->net->table.floats * sizeof(float), facts->memory_limit,
-                     facts->largest_bytes, advice[0], advice[1]);
+                     "need %s%s%s",
+                     mot__lane_label(replica->lane), name, need, advice[0], advice[1]);
 }

@@ -36,7 +36,7 @@ static void a_plan_is_told_without_training(void **state)
     place_expect(&place, 0, "device    parameters   gradients       state activations");
     place_expect(&place, 0, " micro-batches of ");
     place_expect(&place, 0, "since 200 rows need ");
-    place_expect(&place, 0, " are free of 12 MiB\n");
+    place_expect(&place, 0, " are free of 12.0 MiB\n");
     assert_null(strstr(place.out, "epoch"));
     place_run(&place, "", "train --data data --devices 0 --plan");
     place_expect(&place, 0, "device 0: 128 rows at once\n");
@@ -50,7 +50,7 @@ static void a_plan_is_told_without_training(void **state)
     place_run(&place, "", "train --data data --devices 0 --memory 4500K --plan");
     place_expect(&place, 0, "device 0: weights and gradients of some layers at a time, ");
     place_expect(&place, 0, "it is kept on the host (central storage)\n");
-    place_expect(&place, 0, "they stream layer by layer through ");
+    place_expect(&place, 0, "under its limit of 4.4 MiB: they stream layer by layer through ");
     assert_int_equal(folder_count(place.here.path), files);
     place_close(&place);
 }
@@ -236,7 +236,7 @@ static void each_device_has_a_limit_of_its_own(void **state)
     place_expect(&place, 0, "test accuracy ");
     place_run(&place, two,
               "train --data data --net mlp64 --devices 0,1 --strategy mirrored --memory 1=700K");
-    place_expect(&place, 1, "the limit is 716800, and ");
+    place_expect(&place, 1, "the limit is 700 KiB; a memory limit of ");
     place_expect(&place, 1, " would do for a row at a time");
     place_close(&place);
 }

@@ -315,7 +315,7 @@ static void check_least(const char *devices, enum mot_strategy strategy)
 
     config.strategy = strategy;
     assert_story(mot_trainer_open(run.fleet, run.net, &config, &run.trainer), MOT_NO_MEMORY,
-                 "the limit is 20480, and ");
+                 "the limit is 20.0 KiB; a");
     told = strstr(mot_error(), "a memory limit of ");
     assert_non_null(told);
     assert_int_equal(sscanf(told, "a memory limit of %zuK would do", &least), 1);

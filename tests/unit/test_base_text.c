@@ -36,6 +36,30 @@ static void whole_numbers_are_read_whole(void **state)
             fail_msg("\"%s\" was taken as a number", bad[i]);
 }
 
+static void bytes_are_written_for_people(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } rows[] = {{0, "0 bytes"},
+                {1023, "1023 bytes"},
+                {1024, "1.0 KiB"},
+                {230 << 10, "230 KiB"},
+                {4500 << 10, "4.4 MiB"},
+                {3219968, "3.1 MiB"},
+                {16 << 20, "16.0 MiB"},
+                {UINT64_C(100) << 20, "100 MiB"},
+                {UINT64_C(2) << 30, "2.0 GiB"},
+                {UINT64_MAX, "16777216 TiB"}};
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        mot__text_of_bytes(rows[i].bytes, text);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
 static void decimal_numbers_use_a_point(void **state)
 {
     static const char *const bad[] = {"",      ".",      "1,5",      " 1.5", "1.5 ",  "1.5x",
@@ -190,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_numbers_are_read_whole),
+        cmocka_unit_test(bytes_are_written_for_people),
         cmocka_unit_test(decimal_numbers_use_a_point),
         cmocka_unit_test(bytes_have_units),
         cmocka_unit_test(written_numbers_are_short_and_read_back),
@@ -198,6 +223,7 @@ int main(void)
         cmocka_unit_test(stories_and_strings_write_a_point),
     };
     const struct CMUnitTest with_commas[] = {
+        cmocka_unit_test(bytes_are_written_for_people),
         cmocka_unit_test(decimal_numbers_use_a_point),
         cmocka_unit_test(bytes_have_units),
         cmocka_unit_test(written_numbers_are_short_and_read_back),
