@@ -135,7 +135,8 @@ size_t mot_fleet_count(const mot_fleet *fleet);
 const struct mot_device_info *mot_fleet_get(const mot_fleet *fleet, size_t lane);
 const char *mot_fleet_label(const mot_fleet *fleet,
                             size_t lane);            /* "0", "0/2.1": as the language says it */
-const char *mot_fleet_notes(const mot_fleet *fleet); /* what was left out and why, a line each */
+const char *mot_fleet_notes(const mot_fleet *fleet); /* what was left out and why, and which memory
+                                                        limits mean no device in use; a line each */
 
 /* Why a GPU that is in the machine is not seen, and the command that cures it. */
 struct mot_finding {

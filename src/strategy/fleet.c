@@ -110,46 +110,89 @@ static mot_status how_near(const mot_inventory *inventory, const char *words,
     return status;
 }
 
+struct limit { /* one of a list */
+    char words[128];
+    size_t bytes;
+    bool named; /* words tell for which; else for each device */
+};
+
+/* The one at *at, which is moved on; NULL: it was the last. */
+static mot_status read_limit(const char *text, const char **at, struct limit *out)
+{
+    const char *end = strchr(*at, ',');
+    const size_t length = end ? (size_t)(end - *at) : strlen(*at);
+    char *equals = NULL;
+    uint64_t bytes = 0;
+
+    if (length < sizeof out->words) {
+        memcpy(out->words, *at, length);
+        out->words[length] = '\0';
+        equals = strrchr(out->words, '=');
+    }
+    if (length >= sizeof out->words || equals == out->words ||
+        !mot__text_bytes(equals ? equals + 1 : out->words, &bytes) || bytes == 0)
+        return mot__fail(
+            MOT_BAD_ARG,
+            "memory limit \"%s\", character %zu: expected 1G, or 0=512M,1=2G by device", text,
+            (size_t)(*at - text) + 1);
+    if (equals)
+        *equals = '\0';
+    out->named = equals != NULL;
+    out->bytes = (size_t)bytes;
+    *at = end ? end + 1 : NULL;
+    return MOT_OK;
+}
+
 /* "1G" for each device, "0=512M,1=2G" for some, in the words that choose devices ("0/2.1=512M" for
  * a part), or both: what names a lane most closely goes before. *out = 0 where nothing is said. */
 static mot_status read_memory(const char *text, const mot_inventory *inventory,
                               const struct mot__pick *lane, size_t *out)
 {
-    char word[128], *equals;
-    const char *at = text, *end;
-    size_t length, near, limit[3] = {0, 0, 0}; /* of all, of its device, of its part */
-    mot_status status;
-    uint64_t bytes;
+    size_t near, limit[3] = {0, 0, 0}; /* of all, of its device, of its part */
+    mot_status status = MOT_OK;
+    struct limit one;
+    const char *at;
 
-    for (; at && *at; at = end ? end + 1 : NULL) {
-        end = strchr(at, ',');
-        length = end ? (size_t)(end - at) : strlen(at);
-        if (length >= sizeof word)
-            goto bad;
-        memcpy(word, at, length);
-        word[length] = '\0';
-        equals = strrchr(word, '=');
-        if (!mot__text_bytes(equals ? equals + 1 : word, &bytes) || bytes == 0 || equals == word)
-            goto bad;
-        if (equals)
-            *equals = '\0';
+    for (at = text; at && *at;) {
+        MOT_TRY(read_limit(text, &at, &one));
         near = 0;
-        status = equals ? how_near(inventory, word, lane, &near) : MOT_OK;
+        if (one.named)
+            status = how_near(inventory, one.words, lane, &near);
         if (status != MOT_OK)
             return mot__fail_in(status == MOT_NO_DEVICE ? MOT_BAD_ARG : status,
                                 "memory limit \"%s\"", text);
-        if ((!equals || near) && limit[near])
+        if (one.named && !near)
+            continue;
+        if (limit[near])
             return mot__fail(MOT_BAD_ARG, "memory limit \"%s\": two for %s%s", text,
-                             equals ? "device " : "each device", equals ? word : "");
-        if (!equals || near)
-            limit[near] = (size_t)bytes;
+                             one.named ? "device " : "each device", one.named ? one.words : "");
+        limit[near] = one.bytes;
     }
     *out = limit[2] ? limit[2] : limit[1] ? limit[1] : limit[0];
-    return MOT_OK;
-bad:
-    return mot__fail(MOT_BAD_ARG,
-                     "memory limit \"%s\", character %zu: expected 1G, or 0=512M,1=2G by device",
-                     text, (size_t)(at - text) + 1);
+done:
+    return status;
+}
+
+/* A limit for a device that is there but not used does nothing; all of them were read before. */
+static mot_status note_unused(const char *text, const mot_inventory *inventory,
+                              const struct mot__pick *lane, size_t lanes, struct mot__string *notes)
+{
+    mot_status status = MOT_OK;
+    struct limit one;
+    const char *at;
+    size_t i, near;
+
+    for (at = text; at && *at;) {
+        MOT_TRY(read_limit(text, &at, &one));
+        near = !one.named;
+        for (i = 0; i < lanes && !near; i++)
+            MOT_TRY(how_near(inventory, one.words, &lane[i], &near));
+        if (!near)
+            mot__string_add(notes, "%smemory limit \"%s\": %s is not among the devices in use",
+                            notes->used ? "\n" : "", text, one.words);
+    }
+done:
+    return status;
 }
 
 /* ---- opening ---- */
@@ -218,6 +261,7 @@ mot_status mot_fleet_open(const struct mot_fleet_config *given, mot_fleet **out)
         goto done;
     }
     MOT_TRY(open_lanes(fleet, &config, pick, count));
+    MOT_TRY(note_unused(config.memory, fleet->inventory, pick, count, &notes));
     MOT_TRY(keep_good(fleet, &notes));
     MOT_TRY(mot__string_take(&notes, &fleet->notes));
     *out = fleet;

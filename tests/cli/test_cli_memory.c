@@ -238,6 +238,10 @@ static void each_device_has_a_limit_of_its_own(void **state)
               "train --data data --net mlp64 --devices 0,1 --strategy mirrored --memory 1=700K");
     place_expect(&place, 1, "the limit is 700 KiB; a memory limit of ");
     place_expect(&place, 1, " would do for a row at a time");
+    place_run(&place, two, "train --data data --net mlp64 --devices 0 --memory 0=64M,1=2G --plan");
+    place_expect(&place, 0, "batch 128\n");
+    assert_non_null(
+        strstr(place.err, "memory limit \"0=64M,1=2G\": 1 is not among the devices in use\n"));
     place_close(&place);
 }
 
