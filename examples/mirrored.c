@@ -1,6 +1,7 @@
 /* mirrored.c - a replica on every device: Dense(64) - Dense(10, softmax) on 100 random samples of
- * 10 numbers, as the first example of many a tutorial. Device memory grows with what is needed. cc
- * mirrored.c $(pkg-config --cflags --libs --static motley) && ./a.out [DEVICES] */
+ * 10 numbers, as the first example of many a tutorial. Device memory grows with what is needed.
+ *
+ * cc mirrored.c $(pkg-config --cflags --libs --static motley) && ./a.out [DEVICES] */
 #include <motley/motley.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ int main(int argc, char **argv)
     static float x[SAMPLES * WIDTH];
     static uint32_t labels[SAMPLES];
     struct mot_fleet_config devices = mot_fleet_config_default();
+    struct mot_trainer_config config = mot_trainer_config_default();
     struct mot_arrays arrays = mot_arrays_default();
     mot_fleet *fleet = NULL;
     mot_model *net = NULL;
@@ -55,6 +57,7 @@ int main(int argc, char **argv)
     arrays.labels = labels;
     arrays.classes = CLASSES;
     devices.devices = argc > 1 ? argv[1] : NULL; /* NULL: the default devices */
+    config.strategy = MOT_STRATEGY_MIRRORED;     /* a copy of the variables on each of them */
     /* clang-format off */
     failed = mot_fleet_open(&devices, &fleet)
           || mot_data_arrays(&arrays, &data)
@@ -63,7 +66,7 @@ int main(int argc, char **argv)
           || mot_model_input(net, MOT_SHAPE(WIDTH))
           || mot_model_dense(net, 64, MOT_ACT_RELU)
           || mot_model_dense(net, CLASSES, MOT_ACT_SOFTMAX)
-          || mot_trainer_open(fleet, net, NULL, &trainer);
+          || mot_trainer_open(fleet, net, &config, &trainer);
     /* clang-format on */
     if (!failed)
         printf("Number of replicas: %zu\n", mot_trainer_replicas(trainer));

@@ -1,0 +1,25 @@
+# example.cmake - run one example: cmake -DPROGRAM=... -DARGS=... -DEXPECTED=... -P example.cmake.
+# It must end well and print what matches EXPECTED; what it says of memory and of the loss must hold:
+# no "at most N KiB" above LIMIT, where that is given, and "loss A, then B" with B below A.
+execute_process(COMMAND ${PROGRAM} ${ARGS} RESULT_VARIABLE code OUTPUT_VARIABLE out
+    ERROR_VARIABLE err)
+message("${out}${err}")
+if(NOT code EQUAL 0)
+    message(FATAL_ERROR "it ended with ${code}")
+endif()
+if(NOT out MATCHES "${EXPECTED}")
+    message(FATAL_ERROR "expected: ${EXPECTED}")
+endif()
+string(REGEX MATCHALL "at most [0-9]+ KiB" peaks "${out}")
+foreach(peak IN LISTS peaks)
+    string(REGEX MATCH "[0-9]+" peak "${peak}")
+    if(DEFINED LIMIT AND peak GREATER LIMIT)
+        message(FATAL_ERROR "${peak} KiB were held, the limit is ${LIMIT} KiB")
+    endif()
+endforeach()
+if(DEFINED LIMIT AND NOT peaks)
+    message(FATAL_ERROR "nothing is said of the most that was held")
+endif()
+if(out MATCHES "loss ([0-9.]+), then ([0-9.]+)" AND NOT CMAKE_MATCH_2 LESS CMAKE_MATCH_1)
+    message(FATAL_ERROR "the loss did not fall")
+endif()
