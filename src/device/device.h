@@ -77,8 +77,10 @@ size_t mot__device_peak(const mot__device *device); /* the most that was since _
 void mot__device_peak_set(mot__device *device, size_t bytes); /* but not less than is in use */
 /* Give freed blocks back to the driver, so that what is taken next is as large as it was asked. */
 void mot__device_trim(mot__device *device);
-/* Between the two, what is taken counts for neither limit nor peak: tests of kernels, which give
- * all of it back before the end and are the same whatever the limit. They nest. */
+/* Between the two, the limit may be passed by so many bytes, and what is taken does not count for
+ * the peak: tests of kernels, which are small, give all of it back before the end and are the same
+ * whatever the limit. They nest. */
+#define MOT__ASIDE_BYTES ((size_t)1 << 20)
 void mot__device_aside_begin(mot__device *device);
 void mot__device_aside_end(mot__device *device);
 /* What a buffer or a stage of so many bytes takes from the pool. */

@@ -1,4 +1,5 @@
 /* gemm_clblast.c - GEMM by CLBlast. Nothing here runs on a device that did not choose it. */
+#include "base/size.h"
 #include "device/gemm_parts.h"
 #include "device/tuned.h"
 
@@ -137,6 +138,8 @@ mot_status mot__gemm_use_set(mot__device *device, size_t set)
 
 /* ---- calls ---- */
 
+#define REHEARSED 8 /* rows, columns and steps at the most */
+
 static CLBlastTranspose way(bool transposed)
 {
     return transposed ? CLBlastTransposeYes : CLBlastTransposeNo;
@@ -212,30 +215,34 @@ static mot_status call_guarded(mot__device *device, const struct mot__gemm *gemm
     return status;
 }
 
-/* CLBlast compiles when it runs: the same shape once on memory of its own. Where that is too little
- * the first step compiles. */
+/* CLBlast compiles when it first runs: all kernels of GEMM as one program, whatever the shape. So a
+ * small product, on memory of its own, is enough, once. */
 static mot_status rehearse(mot__device *device, const struct mot__gemm *gemm)
 {
-    const size_t floats[3] = {gemm->m * gemm->k, gemm->k * gemm->n, gemm->m * gemm->n};
+    struct mot__gemm small = {.m = mot__size_min(gemm->m, REHEARSED),
+                              .n = mot__size_min(gemm->n, REHEARSED),
+                              .k = mot__size_min(gemm->k, REHEARSED),
+                              .alpha = 1};
     struct mot__mem mem[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+    const size_t bytes = REHEARSED * REHEARSED * sizeof(float);
     mot__buffer *packs;
     mot_status status = take_packs(device, gemm, &packs); /* kept, and inside the limit */
     size_t i;
 
-    if (status != MOT_OK)
+    if (status != MOT_OK || device->gemm->warm)
         return status;
     mot__device_aside_begin(device);
     for (i = 0; i < 3; i++) {
-        MOT_TRY(mot__buffer_open(device, floats[i] * sizeof(float), &mem[i].buffer));
-        MOT_TRY(mot__buffer_zero(mem[i].buffer, 0, floats[i] * sizeof(float)));
+        MOT_TRY(mot__buffer_open(device, bytes, &mem[i].buffer));
+        MOT_TRY(mot__buffer_zero(mem[i].buffer, 0, bytes));
     }
-    MOT_TRY(call_guarded(device, gemm, mem));
+    MOT_TRY(call_guarded(device, &small, mem));
     MOT_TRY(mot__device_finish(device)); /* before another queue may get this memory */
 done:
     for (i = 0; i < 3; i++)
         mot__buffer_close(mem[i].buffer);
     mot__device_aside_end(device);
-    return status == MOT_NO_MEMORY ? MOT_OK : status;
+    return status;
 }
 
 mot_status mot__gemm_clblast(mot__device *device, const struct mot__gemm *gemm)

@@ -41,6 +41,12 @@ static struct mot__buffer *find_kept(mot__device *device, size_t bytes)
     return block;
 }
 
+/* All that may be there at once, in use or kept. */
+static size_t most_of(const mot__device *device)
+{
+    return device->facts.memory_limit + (device->aside ? MOT__ASIDE_BYTES : 0);
+}
+
 static mot_status no_room(mot__device *device, size_t bytes)
 {
     const struct mot__device_facts *facts = &device->facts;
@@ -51,8 +57,8 @@ static mot_status no_room(mot__device *device, size_t bytes)
                          facts->info.name, bytes, facts->largest_bytes);
     return mot__fail(MOT_NO_MEMORY,
                      "%s: %zu more bytes would pass the limit of %zu (%zu in use, %zu free)",
-                     facts->info.name, bytes, facts->memory_limit, device->live_bytes,
-                     facts->memory_limit - device->live_bytes);
+                     facts->info.name, bytes, most_of(device), device->live_bytes,
+                     most_of(device) - device->live_bytes);
 }
 
 mot_status mot__pool_take(mot__device *device, size_t bytes, cl_mem_flags flags, void *host,
@@ -64,11 +70,9 @@ mot_status mot__pool_take(mot__device *device, size_t bytes, cl_mem_flags flags,
 
     if (status != MOT_OK)
         return status;
-    if (bytes > device->facts.largest_bytes ||
-        (!device->aside && bytes > device->facts.memory_limit - device->live_bytes))
+    if (bytes > device->facts.largest_bytes || bytes > most_of(device) - device->live_bytes)
         return no_room(device, bytes);
-    if (!device->aside &&
-        bytes > device->facts.memory_limit - device->live_bytes - device->kept_bytes)
+    if (bytes > most_of(device) - device->live_bytes - device->kept_bytes)
         mot__pool_clear(device);
     block = calloc(1, sizeof *block);
     if (!block)

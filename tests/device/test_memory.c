@@ -117,6 +117,36 @@ static void used_and_peak_are_exact(void **state)
     }
 }
 
+/* Tests of kernels may pass the limit by so much, and leave nothing behind. */
+static void aside_the_limit_is_passed_by_no_more_than_is_told(void **state)
+{
+    (void)state;
+    ROOM_EACH(pick)
+    {
+        mot__device *device = open_limited(pick, 64 * KB);
+        mot__buffer *a = take(device, 40 * KB), *b = NULL, *c = NULL;
+
+        mot__device_aside_begin(device);
+        assert_story(mot__buffer_open(device, MOT__ASIDE_BYTES + 24 * KB + 1, &b), MOT_NO_MEMORY,
+                     "would pass the limit of 1114112 (40960 in use, 1073152 free)");
+        b = take(device, MOT__ASIDE_BYTES);
+        mot__device_aside_begin(device); /* no second measure of it */
+        c = take(device, 24 * KB);
+        assert_int_equal(mot__device_used(device), MOT__ASIDE_BYTES + 64 * KB);
+        mot__buffer_close(b);
+        assert_story(mot__buffer_open(device, MOT__ASIDE_BYTES + 1, &b), MOT_NO_MEMORY,
+                     "would pass");
+        mot__buffer_close(c);
+        mot__device_aside_end(device);
+        mot__device_aside_end(device);
+        assert_int_equal(mot__device_used(device), 40 * KB);
+        assert_int_equal(mot__device_peak(device), 40 * KB);
+        assert_story(mot__buffer_open(device, 24 * KB + 1, &b), MOT_NO_MEMORY, "limit of 65536");
+        mot__buffer_close(a);
+        mot__device_close(device);
+    }
+}
+
 static void a_piece_larger_than_the_largest_is_refused(void **state)
 {
     (void)state;
@@ -260,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_freed_block_serves_again),
         cmocka_unit_test(kept_blocks_make_room_when_the_limit_nears),
         cmocka_unit_test(used_and_peak_are_exact),
+        cmocka_unit_test(aside_the_limit_is_passed_by_no_more_than_is_told),
         cmocka_unit_test(a_piece_larger_than_the_largest_is_refused),
         cmocka_unit_test(a_stage_that_does_not_fit_leaves_nothing_behind),
         cmocka_unit_test(ranges_outside_a_buffer_are_refused),
