@@ -3,14 +3,23 @@
 #include "bench/tune.h"
 
 #include "model/model.h"
+#include "optim/optim.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Floats of a bucket that are tried beside the usual ones, where bytes are copied. */
-static const size_t buckets[] = {(size_t)1 << 17, (size_t)1 << 18, (size_t)1 << 19, (size_t)1 << 21,
-                                 (size_t)1 << 22};
+/* Floats of the i-th bucket that is tried beside the usual ones, where bytes are copied; 0: there
+ * is no other. All gradients in one is the last, but for large networks. */
+static size_t bucket_at(size_t floats, size_t i)
+{
+    static const size_t least = (size_t)1 << 17, most = (size_t)1 << 22;
+    const size_t bucket = least << i;
+
+    if (bucket > most || (i == 0 && bucket >= floats) || (i > 0 && bucket / 2 >= floats))
+        return 0;
+    return bucket < floats ? bucket : floats + MOT__RECORD_FLOATS;
+}
 
 static const struct mot__device_facts *facts_of(const mot_fleet *fleet, size_t lane)
 {
@@ -137,9 +146,8 @@ static void plan_buckets(struct mot__tuner *tuner)
 {
     size_t i;
 
-    for (i = 0; i < MOT__COUNT(buckets); i++)
-        if (buckets[i] < tuner->net->table.floats)
-            tuner->planned += tuner->config.seconds;
+    for (i = 0; bucket_at(tuner->net->table.floats, i) > 0; i++)
+        tuner->planned += tuner->config.seconds;
 }
 
 static mot_status tune_buckets(struct mot__tuner *tuner, struct mot__fleet_choice *best,
@@ -150,11 +158,8 @@ static mot_status tune_buckets(struct mot__tuner *tuner, struct mot__fleet_choic
     mot_status status = MOT_OK;
     size_t i;
 
-    for (i = 0; i < MOT__COUNT(buckets) && status == MOT_OK; i++) {
-        choice.bucket_floats = buckets[i];
-        if (buckets[i] < floats)
-            status = try_choice(tuner, choice, best, rate);
-    }
+    for (i = 0; (choice.bucket_floats = bucket_at(floats, i)) > 0 && status == MOT_OK; i++)
+        status = try_choice(tuner, choice, best, rate);
     return status;
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-mot_status mot__buckets_make(const struct mot__parameters *table, size_t extra,
+mot_status mot__buckets_make(const struct mot__parameters *table, size_t extra, size_t first_floats,
                              size_t bucket_floats, struct mot__range **out, size_t *count)
 {
     struct mot__range *bucket = calloc(table->count + 1, sizeof *bucket);
@@ -16,7 +16,7 @@ mot_status mot__buckets_make(const struct mot__parameters *table, size_t extra,
     for (p = table->count; p-- > 0;) {
         const size_t begin = table->row[p].offset;
 
-        if (end - begin < bucket_floats && p > 0)
+        if (end - begin < (made ? bucket_floats : first_floats) && p > 0)
             continue;
         bucket[made++] = (struct mot__range){begin, end - begin};
         end = begin;

@@ -99,9 +99,10 @@ mot_status mot__plan_estimate(const struct mot__plan_config *config, size_t *are
 mot_status mot__plan_packs(mot__device *device, const struct mot__plan_config *config,
                            size_t *bytes);
 
-/* Cut the gradients into buckets, last layer first, each of at least bucket_floats but the last
- * (whole parameters); the record behind them goes with the first. The caller frees *out. */
-mot_status mot__buckets_make(const struct mot__parameters *table, size_t extra,
+/* Cut the gradients into buckets of whole parameters, last layer first: the first of at least
+ * first_floats, with the record behind the gradients, each other of bucket_floats, but for the
+ * last. The caller frees *out. */
+mot_status mot__buckets_make(const struct mot__parameters *table, size_t extra, size_t first_floats,
                              size_t bucket_floats, struct mot__range **out, size_t *count);
 /* Cut them between layers, last layer first: as few parts as there are with none larger than the
  * largest layer. The caller frees *out. */

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKET_FLOATS ((size_t)1 << 20) /* 4 MB: large enough to hide a transfer's fixed cost */
+/* The first bucket leaves as soon as it is worth a transfer, 1 MB, since nothing travels before it;
+ * the others are large enough to hide a transfer's fixed cost, 4 MB. */
+#define FIRST_FLOATS ((size_t)1 << 18)
+#define BUCKET_FLOATS ((size_t)1 << 20)
 #define BUCKETS_MOST ((size_t)MOT__STAGE_SLOTS / 2)
 
 /* ---- all lanes at once ---- */
@@ -116,16 +119,32 @@ static mot_status check_config(const struct mot_trainer_config *config)
     return mot__optim_check(&config->optimizer);
 }
 
-/* Bounds of buckets and pieces: frozen, the same for all lanes. Where every lane's host side is its
- * device memory there is no transfer to hide, and one bucket has the fewest waits. */
+/* Where every lane's host side is its device memory there is no transfer to hide, and one bucket
+ * has the fewest waits. */
+static mot_status make_buckets(mot__engine *engine, bool copied)
+{
+    struct mot__common *common = &engine->common;
+    const struct mot__parameters *table = &common->net->table;
+    const size_t wish = engine->choice.bucket_floats, least = table->floats / BUCKETS_MOST;
+    size_t first = SIZE_MAX, other = SIZE_MAX;
+
+    if (copied) {
+        first = mot__size_max(wish ? wish : FIRST_FLOATS, least);
+        other = mot__size_max(wish ? wish : BUCKET_FLOATS, least);
+    }
+    return mot__buckets_make(table, MOT__RECORD_FLOATS, first, other, &common->bucket,
+                             &common->buckets);
+}
+
+/* Bounds of buckets and pieces: frozen, the same for all lanes. */
 static mot_status freeze_bounds(mot__engine *engine)
 {
     struct mot__common *common = &engine->common;
     const struct mot__parameters *table = &common->net->table;
-    const size_t wish = engine->choice.bucket_floats ? engine->choice.bucket_floats : BUCKET_FLOATS;
-    size_t bucket = SIZE_MAX, i, one, least = 0;
     size_t largest = (UINT32_MAX / 2) * sizeof(float); /* kernels count a piece in 32 bits */
-    mot_status status = MOT_OK;
+    size_t i, one, least = 0;
+    bool copied = false;
+    mot_status status;
 
     for (i = 0; i < common->replicas; i++) {
         const struct mot__device_facts *facts =
@@ -136,19 +155,14 @@ static mot_status freeze_bounds(mot__engine *engine)
             largest = one;
             least = i;
         }
-        if (facts->staging == MOT__STAGING_COPY)
-            bucket = mot__size_max(wish, table->floats / BUCKETS_MOST);
+        copied = copied || facts->staging == MOT__STAGING_COPY;
     }
     common->piece_floats = largest / sizeof(float);
     common->piece_floats -= mot__size_min(common->piece_floats, MOT__PIECE_RESERVE);
     status = mot__flat_cut(table, MOT__RECORD_FLOATS, common->piece_floats, &common->piece,
                            &common->pieces);
-    if (status != MOT_OK)
-        return mot__rung_story(&engine->replica[least]);
-    MOT_TRY(
-        mot__buckets_make(table, MOT__RECORD_FLOATS, bucket, &common->bucket, &common->buckets));
-done:
-    return status;
+    return status != MOT_OK ? mot__rung_story(&engine->replica[least])
+                            : make_buckets(engine, copied);
 }
 
 static void on_sleep(void *user, bool begins)

@@ -1,6 +1,6 @@
 /* mirrored.c - a copy of the variables on every lane; gradients are brought to the host once,
- * summed there in a fixed order and sent down once, bucket by bucket, while the backward pass goes
- * on. The same update then keeps the copies equal. */
+ * summed there in a fixed order and sent down once, bucket by bucket: where they are copied, while
+ * the backward pass goes on. The same update then keeps the copies equal. */
 #include "base/clock.h"
 #include "strategy/suspect.h"
 

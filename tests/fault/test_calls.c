@@ -92,6 +92,113 @@ CL_API_ENTRY cl_int CL_API_CALL clReleaseMemObject(cl_mem mem)
     return pass_mem("clReleaseMemObject", mem, -1);
 }
 
+/* ---- commands ---- */
+
+#define SEEN 2048
+#define WAITS 16
+static struct seen {
+    pthread_t thread; /* a lane's */
+    enum { LAUNCH, READ, WRITE } what;
+    char name[64]; /* of a kernel */
+    size_t bytes;
+    cl_event event, wait[WAITS]; /* of a write; of a launch */
+    cl_uint waits;
+} seen[SEEN];
+static size_t seen_count;
+static bool watching;
+
+/* The next row, with the door held; NULL: nobody looks. */
+static struct seen *see(int what)
+{
+    struct seen *row = watching && seen_count < SEEN ? &seen[seen_count++] : NULL;
+
+    if (row) {
+        memset(row, 0, sizeof *row);
+        row->thread = pthread_self();
+        row->what = what;
+    }
+    return row;
+}
+
+/* Events are kept until the next begins: a handle that was given anew would be taken for another.
+ */
+static void watch(bool on)
+{
+    pthread_mutex_lock(&door);
+    watching = on;
+    for (size_t i = 0; on && i < seen_count; i++)
+        if (seen[i].event)
+            clReleaseEvent(seen[i].event);
+    seen_count = on ? 0 : seen_count;
+    pthread_mutex_unlock(&door);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+                                                       cl_uint dims, const size_t *offset,
+                                                       const size_t *global, const size_t *local,
+                                                       cl_uint waits, const cl_event *wait,
+                                                       cl_event *event)
+{
+    cl_int(CL_API_CALL * real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
+                               const size_t *, cl_uint, const cl_event *, cl_event *);
+    struct seen *row;
+
+    pthread_mutex_lock(&door);
+    *(void **)&real = below("clEnqueueNDRangeKernel");
+    row = see(LAUNCH);
+    if (row) {
+        clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof row->name - 1, row->name, NULL);
+        row->waits = waits < WAITS ? waits : WAITS;
+        if (waits)
+            memcpy(row->wait, wait, row->waits * sizeof *wait);
+    }
+    pthread_mutex_unlock(&door);
+    return real(queue, kernel, dims, offset, global, local, waits, wait, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem,
+                                                    cl_bool blocking, size_t begin, size_t bytes,
+                                                    void *host, cl_uint waits, const cl_event *wait,
+                                                    cl_event *event)
+{
+    cl_int(CL_API_CALL * real)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint,
+                               const cl_event *, cl_event *);
+    struct seen *row;
+
+    pthread_mutex_lock(&door);
+    *(void **)&real = below("clEnqueueReadBuffer");
+    row = see(READ);
+    if (row)
+        row->bytes = bytes;
+    pthread_mutex_unlock(&door);
+    return real(queue, mem, blocking, begin, bytes, host, waits, wait, event);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue, cl_mem mem,
+                                                     cl_bool blocking, size_t begin, size_t bytes,
+                                                     const void *host, cl_uint waits,
+                                                     const cl_event *wait, cl_event *event)
+{
+    cl_int(CL_API_CALL * real)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *,
+                               cl_uint, const cl_event *, cl_event *);
+    struct seen *row;
+    cl_int error;
+
+    *(void **)&real = below("clEnqueueWriteBuffer");
+    error = real(queue, mem, blocking, begin, bytes, host, waits, wait, event);
+    pthread_mutex_lock(&door);
+    row = !error && event ? see(WRITE) : NULL;
+    if (row) {
+        row->bytes = bytes;
+        row->event = *event;
+        clRetainEvent(*event);
+    }
+    pthread_mutex_unlock(&door);
+    return error;
+}
+
+/* ---- the limit ---- */
+
 static mot_fleet *clblast_fleet(const char *cache, const char *memory)
 {
     struct mot_fleet_config config = mot_fleet_config_default();
@@ -154,10 +261,133 @@ static void the_limit_holds_for_what_clblast_takes_too(void **state)
     train_set_clear(&set);
 }
 
+/* ---- buckets ---- */
+
+#define MLP512 "input 784, dense 512 relu, dense 512 relu, dense 10"
+#define RECORD 16 /* floats */
+/* What leaves first and arrives last, the two last layers (parameters begin at multiples of 16
+ * floats); and the first layer. */
+#define LATE ((513 * 512 + 512 * 10 + 16) * sizeof(float))
+#define EARLY (785 * 512 * sizeof(float))
+
+static void watch_steps(enum mot_strategy strategy, size_t steps)
+{
+    struct train_set set = train_set_make(128, 784, 10, 1);
+    struct mot_trainer_config config = train_config();
+    struct train_run run;
+
+    config.strategy = strategy;
+    config.verify = 0;
+    assert_int_equal(setenv("MOTLEY_STAGING", "copy", 1), 0);
+    run = train_open("0,0", MLP512, &config, train_data(&set, false, 32));
+    unsetenv("MOTLEY_STAGING");
+    train_steps(&run, 3);
+    (void)train_metrics(&run);
+    watch(true);
+    train_steps(&run, steps);
+    (void)train_metrics(&run);
+    watch(false);
+    train_close(&run);
+    train_set_clear(&set);
+}
+
+/* The lanes: threads that launched something. */
+static size_t lanes_seen(pthread_t lane[2])
+{
+    size_t lanes = 0;
+
+    for (size_t i = 0; i < seen_count; i++) {
+        bool known = seen[i].what != LAUNCH;
+
+        for (size_t l = 0; l < lanes && !known; l++)
+            known = pthread_equal(lane[l], seen[i].thread);
+        if (!known && lanes < 2)
+            lane[lanes++] = seen[i].thread;
+    }
+    return lanes;
+}
+
+static bool is_gemm(const struct seen *row)
+{
+    return row->what == LAUNCH && strncmp(row->name, "gemm_", 5) == 0;
+}
+
+/* The last product of a step is the gradient of the first layer's weights. */
+static void a_bucket_leaves_before_the_last_backward_launch(void **state)
+{
+    pthread_t lane[2];
+
+    (void)state;
+    watch_steps(MOT_STRATEGY_MIRRORED, 1);
+    assert_int_equal(lanes_seen(lane), 2);
+    for (size_t l = 0; l < 2; l++) {
+        const size_t want[2] = {LATE + RECORD * sizeof(float), EARLY};
+        size_t at[2] = {0}, reads = 0, last = 0;
+
+        for (size_t i = 0; i < seen_count; i++) {
+            if (!pthread_equal(lane[l], seen[i].thread))
+                continue;
+            last = is_gemm(&seen[i]) ? i : last;
+            if (seen[i].what != READ || seen[i].bytes < 4096) /* metrics are smaller */
+                continue;
+            assert_true(reads < 2);
+            assert_int_equal(seen[i].bytes, want[reads]);
+            at[reads++] = i;
+        }
+        assert_int_equal(reads, 2);
+        assert_true(at[0] < last && last < at[1]);
+    }
+}
+
+/* Of the weights that the launch waits for. Only a write before it can be meant: a handle that was
+ * let go before we looked may since have been given to another. */
+static size_t waited_bytes(const struct seen *launch)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; &seen[i] < launch; i++)
+        for (cl_uint w = 0; w < launch->waits && seen[i].what == WRITE; w++)
+            if (seen[i].event == launch->wait[w] &&
+                (seen[i].bytes == LATE || seen[i].bytes == EARLY))
+                bytes += seen[i].bytes;
+    return bytes;
+}
+
+/* With the variables on the host: the first product waits for its layer's weights alone, the next
+ * for the others. */
+static void a_forward_pass_starts_as_its_first_weights_arrive(void **state)
+{
+    pthread_t lane[2];
+
+    (void)state;
+    watch_steps(MOT_STRATEGY_CENTRAL, 2);
+    assert_int_equal(lanes_seen(lane), 2);
+    for (size_t l = 0; l < 2; l++) {
+        const size_t want[2] = {EARLY, LATE};
+        size_t waiting = 0, products = 0, first = 0;
+
+        for (size_t i = 0; i < seen_count; i++) {
+            if (!pthread_equal(lane[l], seen[i].thread) || seen[i].what != LAUNCH)
+                continue;
+            products += is_gemm(&seen[i]);
+            if (waited_bytes(&seen[i]) == 0)
+                continue;
+            assert_true(waiting < 2);
+            assert_true(is_gemm(&seen[i]));
+            assert_int_equal(waited_bytes(&seen[i]), want[waiting]);
+            first = waiting++ == 0 ? products : first;
+            assert_int_equal(products, first + waiting - 1); /* the next one */
+        }
+        assert_int_equal(waiting, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_limit_holds_for_what_clblast_takes_too),
+        cmocka_unit_test(a_bucket_leaves_before_the_last_backward_launch),
+        cmocka_unit_test(a_forward_pass_starts_as_its_first_weights_arrive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

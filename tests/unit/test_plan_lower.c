@@ -117,18 +117,19 @@ static void segments_need_less_room(void **state)
 
 /* ---- buckets ---- */
 
-static void check_buckets(const mot_model *net, size_t bucket_floats, size_t wanted)
+static void check_buckets(const mot_model *net, size_t first_floats, size_t bucket_floats,
+                          size_t wanted)
 {
     struct mot__range *bucket = NULL;
     size_t count = 0, end = net->table.floats + 16;
 
-    assert_ok(mot__buckets_make(&net->table, 16, bucket_floats, &bucket, &count));
+    assert_ok(mot__buckets_make(&net->table, 16, first_floats, bucket_floats, &bucket, &count));
     assert_int_equal(count, wanted);
     for (size_t b = 0; b < count; b++) { /* last layer first, without a gap, the record in front */
         bool starts = false;
 
         assert_int_equal(bucket[b].begin + bucket[b].count, end);
-        assert_true(bucket[b].count >= bucket_floats || b + 1 == count);
+        assert_true(bucket[b].count >= (b ? bucket_floats : first_floats) || b + 1 == count);
         for (size_t p = 0; p < net->table.count; p++)
             starts = starts || net->table.row[p].offset == bucket[b].begin;
         assert_true(starts);
@@ -145,12 +146,15 @@ static void buckets_cover_every_gradient_once(void **state)
     (void)state;
     assert_ok(mot_model_open(&net));
     assert_ok(mot_model_text(net, "input 32, dense 32 relu, dense 32 relu, dense 16"));
-    check_buckets(net, SIZE_MAX, 1);
-    check_buckets(net, 1, 6);
-    check_buckets(net, 544, 3); /* the record, 16 + 512 floats of the last layer */
-    check_buckets(net, 577, 2);
-    check_buckets(net, 1600, 2);
-    check_buckets(net, 1633, 1);
+    check_buckets(net, SIZE_MAX, SIZE_MAX, 1);
+    check_buckets(net, 1, 1, 6);
+    check_buckets(net, 544, 544, 3); /* the record, 16 + 512 floats of the last layer */
+    check_buckets(net, 577, 577, 2);
+    check_buckets(net, 1600, 1600, 2);
+    check_buckets(net, 1633, 1633, 1);
+    check_buckets(net, 544, SIZE_MAX, 2); /* an early first one, the rest together */
+    check_buckets(net, 544, 1056, 3);     /* a layer and the bias before it */
+    check_buckets(net, 1600, 1, 3);
     mot_model_close(net);
 }
 
