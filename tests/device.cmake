@@ -8,3 +8,6 @@ if(MOTLEY_HAVE_POCL AND MOTLEY_HAVE_RUSTICL AND MOTLEY_HAVE_OCLGRIND)
             ENVIRONMENT "OCL_ICD_VENDORS=${MOTLEY_ICD_ALL};RUSTICL_ENABLE=llvmpipe;${small}")
     endforeach()
 endif()
+# It holds a queue by an event of its own.
+target_compile_definitions(test_stage PRIVATE CL_TARGET_OPENCL_VERSION=120)
+target_link_libraries(test_stage PRIVATE OpenCL::OpenCL)

@@ -2,7 +2,11 @@
  * down, over many rounds, in ranges and slots of their own, with kernels in between. */
 #include "support/room.h"
 
+#include "base/clock.h"
+#include "device/internal.h"
 #include "device/quirks.h"
+
+#include <time.h>
 
 static mot__device *open_staging(const struct mot__pick *pick, enum mot__staging kind)
 {
@@ -246,6 +250,73 @@ static void a_range_may_come_down_twice(void **state)
     }
 }
 
+/* Whether the newest launch ends while we look; a launch that is held never does. */
+static bool newest_ends(mot__device *device)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    const double until_s = mot__clock_s() + 30;
+    cl_int state = CL_QUEUED;
+
+    assert_ok(mot__device_flush(device));
+    for (; state > CL_COMPLETE && mot__clock_s() < until_s; nanosleep(&pause, NULL))
+        assert_int_equal(clGetEventInfo(device->last, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                        sizeof state, &state, NULL),
+                         CL_SUCCESS);
+    return state == CL_COMPLETE;
+}
+
+/* What was sent in two slots is waited for in two: while the second is held by an event of ours,
+ * what needs the first alone runs. */
+static void a_launch_waits_for_the_slots_that_arrived_alone(void **state)
+{
+    const size_t n = 256;
+
+    (void)state;
+    if (test_small()) /* not every implementation lets an event of ours hold its queue */
+        skip();
+    ROOM_EACH(pick)
+    {
+        mot__device *device = open_staging(pick, MOT__STAGING_COPY);
+        mot__stage *stage = open_stage(device, 2 * n * 4);
+        const struct mot__mem x = {mot__stage_buffer(stage), 0}, y = mot__mem_at(x, n);
+        float *host = mot__stage_host(stage), got[2] = {0};
+        struct mot__mem out = {NULL, 0};
+        cl_int error, status;
+        cl_event hold;
+        bool ended;
+
+        assert_ok(mot__buffer_open(device, 2 * n * 4, &out.buffer));
+        for (size_t i = 0; i < 2 * n; i++)
+            host[i] = i < n ? 3 : 5;
+        assert_ok(mot__stage_send(stage, 0, 0, n * 4));
+        hold = clCreateUserEvent(device->context, &error);
+        assert_int_equal(error, CL_SUCCESS);
+        assert_int_equal(clEnqueueBarrierWithWaitList(device->up, 1, &hold, NULL), CL_SUCCESS);
+        assert_ok(mot__stage_send(stage, 1, n * 4, n * 4));
+
+        assert_ok(mot__stage_arrive(stage, 0));
+        assert_ok(room_add(device, n, x, x, out));
+        ended = newest_ends(device);
+        assert_ok(mot__stage_arrive(stage, 1));
+        assert_ok(room_add(device, n, y, y, mot__mem_at(out, n)));
+        assert_int_equal(clGetEventInfo(device->last, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                        sizeof status, &status, NULL),
+                         CL_SUCCESS);
+        assert_int_equal(clSetUserEventStatus(hold, CL_COMPLETE), CL_SUCCESS);
+        assert_int_equal(clReleaseEvent(hold), CL_SUCCESS);
+        if (!ended)
+            fail_msg("[%s] the launch behind the first slot waits for the second", check_where());
+        assert_true(status > CL_COMPLETE);
+        assert_true(newest_ends(device));
+        assert_ok(mot__buffer_read(out.buffer, 0, &got[0], 4));
+        assert_ok(mot__buffer_read(out.buffer, n * 4, &got[1], 4));
+        assert_true(got[0] == 6 && got[1] == 10);
+        mot__buffer_close(out.buffer);
+        mot__stage_close(stage);
+        mot__device_close(device);
+    }
+}
+
 /* More uploads than gates before the first launch: it waits for all. */
 static void a_launch_sees_every_upload_before_it(void **state)
 {
@@ -342,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_mapping_is_given_back_before_it_was_made),
         cmocka_unit_test(ranges_travel_in_slots_of_their_own),
         cmocka_unit_test(a_range_may_come_down_twice),
+        cmocka_unit_test(a_launch_waits_for_the_slots_that_arrived_alone),
         cmocka_unit_test(a_launch_sees_every_upload_before_it),
         cmocka_unit_test(transfers_are_counted),
         cmocka_unit_test(what_is_outside_a_stage_is_refused),
