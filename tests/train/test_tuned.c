@@ -7,6 +7,27 @@
 #include <glob.h>
 #include <motley/bench.h>
 
+/* ---- CLBlast's call, in front of its own ---- */
+
+/* Its kernels stay as they are, so that nothing has to be compiled. */
+static struct {
+    bool refuse;
+    size_t calls, names;
+} override;
+
+int CLBlastOverrideParameters(const void *device, const char *kernel, int precision, size_t count,
+                              const char **name, const size_t *value);
+
+int CLBlastOverrideParameters(const void *device, const char *kernel, int precision, size_t count,
+                              const char **name, const size_t *value)
+{
+    (void)device, (void)precision, (void)value;
+    override.calls++;
+    override.names += strcmp(kernel, "Xgemm") == 0 && strcmp(name[0], "GEMMK") == 0 ? count : 0;
+    override.names += strcmp(kernel, "XgemmDirect") == 0 ? count : 0;
+    return override.refuse ? -2047 : 0;
+}
+
 #define NET "input 8, dense 5 relu, dense 3"
 #define WIDE "input 20, dense 256 relu, dense 256 relu, dense 5"
 enum { BATCH = 16 };
@@ -203,6 +224,7 @@ struct watch {
     size_t trials, stop_after;
     const char *stop_past; /* what begins otherwise is enough; NULL: nothing is */
     double done;
+    size_t own_sets; /* trials of CLBlast with parameters of ours */
 };
 
 static int on_trial(const struct mot_tune_trial *trial, void *user)
@@ -213,6 +235,7 @@ static int on_trial(const struct mot_tune_trial *trial, void *user)
     assert_true(trial->seconds_left >= 0);
     assert_non_null(trial->choice);
     watch->done = trial->done;
+    watch->own_sets += strncmp(trial->choice, "clblast-", 8) == 0;
     if (watch->stop_past && strncmp(trial->what, watch->stop_past, strlen(watch->stop_past)) != 0)
         return 1;
     return ++watch->trials == watch->stop_after;
@@ -228,6 +251,7 @@ static mot_status tune(mot_fleet *fleet, const char *text, size_t batch, struct 
     mot_status status;
 
     config.seconds = 0.01;
+    config.all = true;
     config.on_trial = on_trial;
     config.user = watch;
     status = mot_tune(fleet, net, &trainer, data, batch, &config);
@@ -237,7 +261,7 @@ static mot_status tune(mot_fleet *fleet, const char *text, size_t batch, struct 
     return status;
 }
 
-/* CLBlast with parameters of ours comes last and compiles for minutes: it is left out here. */
+/* CLBlast with parameters of ours comes last: not here. */
 static void each_product_is_tried_with_each_candidate(void **state)
 {
     struct folder cache;
@@ -256,6 +280,42 @@ static void each_product_is_tried_with_each_candidate(void **state)
     fleet = open_fleet(cache.path, "0", "auto"); /* and by the next process */
     assert_int_equal(remembered(fleet), 5);
     mot_fleet_close(fleet);
+    folder_close(&cache);
+}
+
+/* First refused, all of them; then taken. CLBlast keeps the last one, here as in a process that it
+ * really has: this is the last test. */
+static void sets_of_parameters_are_tried_or_passed_over(void **state)
+{
+    enum { PRODUCTS = 5, SETS = 4 };
+    const struct mot_bench_gemm small = {false, false, 8, 8, 8};
+    struct folder cache;
+    double rate;
+
+    (void)state;
+    assert_true(folder_open(&cache));
+    for (size_t i = 0; i < 2; i++) {
+        mot_fleet *fleet = open_fleet(cache.path, "0", "auto");
+        struct watch watch = {0};
+
+        if (mot_bench_gemm(fleet, 0, 0, &small, 0.001, &rate) == MOT_UNSUPPORTED) {
+            mot_fleet_close(fleet); /* there is no CLBlast in this build */
+            break;
+        }
+
+        memset(&override, 0, sizeof override);
+        override.refuse = i == 0;
+        assert_ok(tune(fleet, "input 20, dense 6 relu, dense 5", BATCH, &watch));
+        assert_int_equal(watch.own_sets, i ? SETS * PRODUCTS : 0);
+        assert_true(watch.done == 1 || i == 0); /* what is passed over has no trial to tell it */
+        if (i == 0)
+            assert_int_equal(override.calls, SETS);
+        else
+            assert_true(override.calls >= 2 * SETS); /* and once more for the best of them */
+        assert_int_equal(override.names, override.calls / (i ? 2 : 1) * (i ? 16 + 10 : 16));
+        assert_true(remembered(fleet) >= PRODUCTS);
+        mot_fleet_close(fleet);
+    }
     folder_close(&cache);
 }
 
@@ -361,6 +421,7 @@ int main(void)
         cmocka_unit_test(sums_and_staging_are_measured_taken_and_forgotten),
         cmocka_unit_test(tuning_may_be_stopped_and_refuses_nonsense),
         cmocka_unit_test(a_device_that_was_never_tuned_is_told_of),
+        cmocka_unit_test(sets_of_parameters_are_tried_or_passed_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
