@@ -42,4 +42,9 @@ mot_status mot__tune_products_sets(mot__tune_products *products);
 void mot__tune_steps_plan(struct mot__tuner *tuner);
 mot_status mot__tune_steps_run(struct mot__tuner *tuner);
 
+/* Of so many gradients, the floats of the i-th bucket that is tried beside the usual ones, where
+ * bytes are copied; 0: there is no other. All of them in one is the last, but for large networks.
+ */
+size_t mot__tune_bucket(size_t floats, size_t i);
+
 #endif

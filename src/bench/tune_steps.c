@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Floats of the i-th bucket that is tried beside the usual ones, where bytes are copied; 0: there
- * is no other. All gradients in one is the last, but for large networks. */
-static size_t bucket_at(size_t floats, size_t i)
+size_t mot__tune_bucket(size_t floats, size_t i)
 {
     static const size_t least = (size_t)1 << 17, most = (size_t)1 << 22;
     const size_t bucket = least << i;
@@ -146,7 +144,7 @@ static void plan_buckets(struct mot__tuner *tuner)
 {
     size_t i;
 
-    for (i = 0; bucket_at(tuner->net->table.floats, i) > 0; i++)
+    for (i = 0; mot__tune_bucket(tuner->net->table.floats, i) > 0; i++)
         tuner->planned += tuner->config.seconds;
 }
 
@@ -158,7 +156,7 @@ static mot_status tune_buckets(struct mot__tuner *tuner, struct mot__fleet_choic
     mot_status status = MOT_OK;
     size_t i;
 
-    for (i = 0; (choice.bucket_floats = bucket_at(floats, i)) > 0 && status == MOT_OK; i++)
+    for (i = 0; (choice.bucket_floats = mot__tune_bucket(floats, i)) > 0 && status == MOT_OK; i++)
         status = try_choice(tuner, choice, best, rate);
     return status;
 }
