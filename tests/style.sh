@@ -1,8 +1,8 @@
 #!/bin/sh
 # style.sh ROOT - what the house style says that a machine can see: no tabs, at most 100 columns, no
-# space at the end of a line, no variable of the environment that is not told of; and what
-# .clang-format says, where the version it was written for is installed (others disagree about
-# details).
+# space at the end of a line, no variable of the environment that is not told of, no number
+# written as the host's locale has it; and what .clang-format says, where the version it was written
+# for is installed (others disagree about details).
 set -eu
 cd "$1"
 
@@ -33,6 +33,23 @@ for name in $variables; do
         failed=1
     fi
 done
+
+# A sentence of the library's has a decimal point under every locale: base/text.c writes those.
+commas=$(find src -name '*.c' ! -path 'src/cli/*' ! -path src/base/text.c | LC_ALL=C sort |
+    LC_ALL=C xargs awk '
+        FNR == 1 { open = 0 }
+        /(^|[^_a-z])v?snprintf\(/ { open = 1; text = ""; at = FILENAME ":" FNR }
+        open { text = text $0 }
+        open && /;( *\/\*.*)?$/ {
+            open = 0
+            gsub(/%\.0f/, "", text)
+            if (text ~ /vsnprintf/ || text ~ /%[-+ 0-9.*]*[aefgAEFG]/)
+                print at ":" text
+        }')
+if [ -n "$commas" ]; then
+    printf '%s\nstyle.sh: mot__text_into or mot__text_format writes these\n' "$commas" >&2
+    failed=1
+fi
 
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
     ours | grep '\.[ch]$' | xargs clang-format --dry-run -Werror || failed=1

@@ -236,10 +236,11 @@ mot_status mot_tune_hint(mot_fleet *fleet, char *out, size_t bytes)
         if (reach.tuned || !(reach.peak > most * reach.product))
             continue;
         most = reach.peak / reach.product;
-        snprintf(out, bytes,
-                 "device %s was never tuned: matrix products reach %.3g of %.3g GFLOP/s (%d x %d x "
-                 "%d, measured); motley tune could make them up to %.1f x as fast",
-                 mot_fleet_label(fleet, lane), reach.product, reach.peak, SIDE, SIDE, SIDE, most);
+        mot__text_into(
+            out, bytes,
+            "device %s was never tuned: matrix products reach %.3g of %.3g GFLOP/s (%d x %d x "
+            "%d, measured); motley tune could make them up to %.1f x as fast",
+            mot_fleet_label(fleet, lane), reach.product, reach.peak, SIDE, SIDE, SIDE, most);
     }
     return MOT_OK;
 }

@@ -1,9 +1,9 @@
 /* error.c - what a driver says, in words; and commands that fail after they were queued. */
+#include "base/text.h"
 #include "device/internal.h"
 #include "device/quirks.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, .
     va_list list;
 
     va_start(list, format);
-    vsnprintf(what, sizeof what, format, list);
+    mot__text_format(what, sizeof what, format, list);
     va_end(list);
     if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_HOST_MEMORY)
         status = MOT_NO_MEMORY;

@@ -2,6 +2,7 @@
  * edges of the tiles are compared number by number; a large one, which reaches CLBlast's indirect
  * kernel, by Freivalds' check: C x must be A (B x) for a random x. */
 #include "base/size.h"
+#include "base/text.h"
 #include "device/gemm_parts.h"
 
 #include <math.h>
@@ -142,8 +143,8 @@ static void describe(const struct trial *trial, size_t index, double got, double
 {
     const struct mot__gemm *gemm = &trial->gemm;
 
-    snprintf(why, bytes, "%zu x %zu x %zu %c%c is wrong at %zu: %g, not %g", gemm->m, gemm->n,
-             gemm->k, gemm->trans_a ? 'T' : 'N', gemm->trans_b ? 'T' : 'N', index, got, want);
+    mot__text_into(why, bytes, "%zu x %zu x %zu %c%c is wrong at %zu: %g, not %g", gemm->m, gemm->n,
+                   gemm->k, gemm->trans_a ? 'T' : 'N', gemm->trans_b ? 'T' : 'N', index, got, want);
 }
 
 static bool right_everywhere(struct trial *trial, char *why, size_t bytes)

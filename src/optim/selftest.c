@@ -1,4 +1,5 @@
 /* selftest.c - does this device update to the host's bits? Hard values through the rule in use. */
+#include "base/text.h"
 #include "optim/optim.h"
 
 #include <stdio.h>
@@ -117,8 +118,8 @@ static mot_status compare(struct bench *bench, const char *rule, bool *good, cha
         for (i = 0; *good && i < FLOATS; ++i)
             if (memcmp(&bench->back[i], &bench->host[a][i], sizeof(float)) != 0) {
                 *good = false;
-                snprintf(why, bytes, "%s: %s %zu is %a, the host has %a", rule, name[a], i,
-                         (double)bench->back[i], (double)bench->host[a][i]);
+                mot__text_into(why, bytes, "%s: %s %zu is %a, the host has %a", rule, name[a], i,
+                               (double)bench->back[i], (double)bench->host[a][i]);
             }
     }
 done:

@@ -1,6 +1,7 @@
 /* engine_shares.c - who takes how many rows: as asked, by trial before the first step, and by what
  * the steps themselves took. */
 #include "base/clock.h"
+#include "base/text.h"
 #include "strategy/copies.h"
 #include "strategy/engine_inside.h"
 #include "strategy/jobs.h"
@@ -128,11 +129,12 @@ static void tell_shares(mot__engine *engine, const struct mot__reviewed *found)
 
     write_shares(engine->share, lanes, now, sizeof now);
     write_shares(engine->before, lanes, before, sizeof before);
-    snprintf(note.text, sizeof note.text,
-             "step %llu: batch %zu = %s from here on (was %s): a step took %.3g ms and should take "
-             "%.3g ms",
-             (unsigned long long)engine->number, engine->balanced_rows, now, before,
-             1e3 * found->before_s, 1e3 * found->after_s);
+    mot__text_into(
+        note.text, sizeof note.text,
+        "step %llu: batch %zu = %s from here on (was %s): a step took %.3g ms and should take "
+        "%.3g ms",
+        (unsigned long long)engine->number, engine->balanced_rows, now, before,
+        1e3 * found->before_s, 1e3 * found->after_s);
     mot__notes_add(&engine->notes, &note);
 }
 

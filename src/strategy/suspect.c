@@ -3,6 +3,7 @@
 
 #include "base/odd.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "model/odd.h"
 
 #include <math.h>
@@ -183,7 +184,7 @@ static void add_text(struct mot_note *note, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(note->text + used, sizeof note->text - used, format, args);
+    mot__text_format(note->text + used, sizeof note->text - used, format, args);
     va_end(args);
 }
 
