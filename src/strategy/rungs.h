@@ -10,7 +10,8 @@
 #define MOT__PIECE_RESERVE ((size_t)4096)
 
 struct mot__rung {
-    bool whole;     /* everything fits */
+    bool whole;     /* everything fits; beside other replicas with some rows at a time, where the
+                       state on the host would leave room for these */
     bool central;   /* parameters and gradients do */
     size_t windows; /* so many of each do; 0: not even one */
 };

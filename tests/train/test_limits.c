@@ -166,6 +166,35 @@ static void a_callback_is_called_for_each_micro_batch(void **state)
     train_set_clear(&set);
 }
 
+/* Where only a few rows at a time would fit beside the state, it goes to the host; not on one
+ * device, nor where mirrored was asked for. */
+static void few_rows_at_a_time_move_the_state_to_the_host(void **state)
+{
+    static const struct {
+        const char *devices;
+        enum mot_strategy strategy;
+        bool host;
+    } rows[] = {{"0,0", MOT_STRATEGY_AUTO, true}, {"0,0", MOT_STRATEGY_MIRRORED, false}};
+    struct train_set set = train_set_make(256, 20, 5, 1);
+    struct mot_trainer_config config = train_config();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct train_run run;
+        struct mot_plan plan;
+
+        config.strategy = rows[i].strategy;
+        run = open_limited(rows[i].devices, "336K", DEEP, &config, train_data(&set, false, 256));
+        plan = train_plan(&run, 0);
+        assert_int_equal(plan.bytes.state == 0, rows[i].host);
+        assert_true(rows[i].host ? plan.micro >= 16 : plan.micro < 16);
+        train_steps(&run, 2);
+        train_copies_agree(&run);
+        train_close(&run);
+    }
+    train_set_clear(&set);
+}
+
 /* ---- evaluation in what is left ---- */
 
 static void evaluation_and_prediction_take_what_is_left(void **state)
@@ -357,6 +386,7 @@ int main(void)
         cmocka_unit_test(recomputed_activations_are_the_same_bits),
         cmocka_unit_test(shares_by_speed_keep_to_the_room_there_is),
         cmocka_unit_test(a_callback_is_called_for_each_micro_batch),
+        cmocka_unit_test(few_rows_at_a_time_move_the_state_to_the_host),
         cmocka_unit_test(evaluation_and_prediction_take_what_is_left),
         cmocka_unit_test(the_plan_agrees_with_the_pool),
         cmocka_unit_test(packed_operands_are_in_the_plan_and_can_be_done_without),
