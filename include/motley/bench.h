@@ -63,6 +63,7 @@ struct mot_bench_config {
     size_t windows;          /* the median of so many counts; 0: 5 */
     bool resident;           /* data that fits stays on the devices; else host batches go in */
     struct mot_bytes *bytes; /* (replicas) of each at the end; NULL: not asked */
+    bool *used;              /* (replicas) at the end: it was not left out; NULL: not asked */
     bool alone; /* replicas do not talk to each other: the ceiling of scaling, not training */
     /* Automatic shares have stood for so long before anything is measured, or that was waited for
      * three times; 0: they may still be on the move. */
@@ -75,7 +76,9 @@ struct mot_bench_train {
     double slowest, fastest;       /* of the windows */
     double first_step_s;           /* from opening the trainer to the first finished step */
     size_t batch, replicas, steps; /* steps measured */
-    struct mot_counts count;       /* replica 0, over all those steps */
+    const char *strategy; /* at the end: "single", "mirrored", "central"; "streamed": central, and
+                             some replica's weights come layer by layer */
+    struct mot_counts count; /* replica 0, over all those steps */
     struct mot_counts first; /* replica 0, the first step alone: nothing compiled, allocated */
     struct mot_bytes bytes;  /* replica 0 */
 };

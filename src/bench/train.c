@@ -47,13 +47,14 @@ static struct mot_breakdown explain(const struct mot__spent *spent, double secon
     b.forward = take(&rest, device[MOT__PHASE_FORWARD]);
     b.backward = take(&rest, device[MOT__PHASE_BACKWARD]);
     b.update = take(&rest, device[MOT__PHASE_UPDATE]);
-    b.upload = take(&rest, device[MOT__PHASE_UPLOAD] + device[MOT__PHASE_OTHER]);
+    b.upload = take(&rest, device[MOT__PHASE_UPLOAD]);
     b.staging = take(&rest, device[MOT__PHASE_STAGING]);
     b.staging += take(&rest, spent->copied_s);
     b.reduce = take(&rest, spent->reduce_s);
     b.others = take(&rest, spent->waited_s);
+    b.waiting = b.others + take(&rest, device[MOT__PHASE_OTHER]); /* no part of a step */
     b.input = take(&rest, spent->starved_s);
-    b.waiting = b.others + rest;
+    b.waiting += rest;
     for (i = 0; i < MOT__COUNT(part); i++)
         sum += *part[i];
     for (i = 0; i < MOT__COUNT(part); i++)
@@ -78,7 +79,8 @@ mot_status mot_bench_breakdown(mot_trainer *trainer, struct mot_breakdown *part)
         part[i] = explain(&spent[i], now - trainer->spent_s);
     trainer->spent_s = now;
 done:
-    free(spent);
+    if (status != MOT_DEVICE_LOST) /* a lane given up may still write there */
+        free(spent);
     return status;
 }
 
@@ -206,6 +208,23 @@ done:
     return status;
 }
 
+/* Which strategy it came to, and who takes part: automatic ones may change on the way. */
+static void tell_strategy(const struct run *run)
+{
+    const mot__engine *engine = run->trainer.engine;
+    size_t i;
+
+    run->out->strategy = mot__engine_common(engine)->strategy->name;
+    for (i = 0; i < run->out->replicas; i++) {
+        const mot_replica *replica = mot__engine_replica(engine, i);
+
+        if (replica->windows)
+            run->out->strategy = mot__strategy_of(replica)->name;
+        if (run->config->used)
+            run->config->used[i] = replica->seat != MOT__NO_SEAT;
+    }
+}
+
 mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
                            const struct mot_trainer_config *config, mot_data *data,
                            const struct mot_bench_config *bench, struct mot_bench_train *out,
@@ -232,6 +251,7 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
     out->batch = mot__data_rows(data);
     out->replicas = mot_trainer_replicas(&run.trainer);
     MOT_TRY(measure(&run, fleet, part));
+    tell_strategy(&run);
     MOT_TRY(mot_bench_bytes(&run.trainer, 0, &out->bytes));
     for (rows = 0; bench->bytes && rows < out->replicas; rows++)
         MOT_TRY(mot_bench_bytes(&run.trainer, rows, &bench->bytes[rows]));

@@ -59,25 +59,24 @@ bool bench_people(const struct bench *bench)
 
 void bench_tell_what(struct bench *bench)
 {
-    const mot_fleet *fleet = bench->session.fleet;
-    const size_t asked = bench->options->strategy;
-    const char *strategy = mot_fleet_count(fleet) == 1 || asked == MOT_STRATEGY_SINGLE ? "single"
-                           : asked == MOT_STRATEGY_CENTRAL                             ? "central"
-                                                                                       : "mirrored";
-    size_t i;
-
     put_text(&bench->json, "net", bench->options->net);
     put_count(&bench->json, "batch", bench_batch(bench, bench->options->net));
-    put_text(&bench->json, "strategy", strategy);
     put_text(&bench->json, "data", bench->session.data.name);
+    if (bench_people(bench))
+        printf("%s, batch %zu, %s\n", bench->options->net, bench_batch(bench, bench->options->net),
+               bench->session.data.name);
+}
+
+void bench_tell_devices(struct bench *bench, const bool *used)
+{
+    const mot_fleet *fleet = bench->session.fleet;
+    size_t i;
+
     put_array(&bench->json, "devices");
     for (i = 0; i < mot_fleet_count(fleet); i++)
-        put_text(&bench->json, NULL, mot_fleet_label(fleet, i));
+        if (!used || used[i])
+            put_text(&bench->json, NULL, mot_fleet_label(fleet, i));
     put_end(&bench->json);
-    if (bench_people(bench))
-        printf("%s, batch %zu, %s, %zu device%s, %s\n", bench->options->net,
-               bench_batch(bench, bench->options->net), bench->session.data.name,
-               mot_fleet_count(fleet), mot_fleet_count(fleet) == 1 ? "" : "s", strategy);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -20,7 +20,9 @@ mot_status bench_open_fleet(const struct bench *bench, const char *devices, mot_
 /* The data and the network; 0, or an exit code after the sentence. */
 int bench_open_data(struct bench *bench);
 struct mot_trainer_config bench_trainer(const struct bench *bench);
-void bench_tell_what(struct bench *bench); /* net, batch, data, devices, strategy */
+void bench_tell_what(struct bench *bench); /* net, batch, data */
+/* For the document: those in use; used NULL: all that were chosen. */
+void bench_tell_devices(struct bench *bench, const bool *used);
 
 /* Each prints its table, fills the document and returns an exit code. */
 int bench_gemm(struct bench *bench);

@@ -56,6 +56,7 @@ int bench_scale(struct bench *bench)
         return code;
     count = mot_fleet_count(bench->session.fleet);
     bench_tell_what(bench);
+    bench_tell_devices(bench, NULL);
     if (bench_people(bench))
         printf("%-24s  %10s  %10s  %10s  %7s  %10s  %16s\n%-24s  %59s  %7s  %7s\n",
                "devices, samples/s", "even", "by speed", "ceiling", "speedup", "efficiency",

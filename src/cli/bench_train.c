@@ -117,46 +117,69 @@ static mot_status measure_limit(struct bench *bench)
     return MOT_OK;
 }
 
-static void tell_rate(struct bench *bench, bool resident, const struct mot_bench_train *t)
+/* One way to feed, and what stands for each of its replicas. */
+struct way {
+    bool resident;
+    struct mot_bench_train t;
+    struct mot_breakdown *part; /* (devices) */
+    struct mot_bytes *bytes;
+    bool *used;
+};
+
+static void tell_rate(struct bench *bench, const struct way *way)
 {
+    const struct mot_bench_train *t = &way->t;
+    const char *before = " on ";
+    size_t i;
+
+    put_text(&bench->json, "strategy", t->strategy);
+    bench_tell_devices(bench, way->used);
     put_number(&bench->json, "samples_per_s", t->samples_per_s);
     put_number(&bench->json, "slowest", t->slowest);
     put_number(&bench->json, "fastest", t->fastest);
     put_number(&bench->json, "of_limit", t->samples_per_s / bench->limit);
     if (!bench_people(bench))
         return;
-    printf("%s: %.0f samples/s (%.0f to %.0f), %.1f us a step",
-           resident ? "resident data" : "host batches", t->samples_per_s, t->slowest, t->fastest,
-           (double)t->batch / t->samples_per_s * 1e6);
+    printf("%s, %s", way->resident ? "resident data" : "host batches", t->strategy);
+    for (i = 0; i < mot_fleet_count(bench->session.fleet); i++)
+        if (way->used[i]) {
+            printf("%s%s", before, mot_fleet_label(bench->session.fleet, i));
+            before = ", ";
+        }
+    printf(": %.0f samples/s (%.0f to %.0f), %.1f us a step", t->samples_per_s, t->slowest,
+           t->fastest, (double)t->batch / t->samples_per_s * 1e6);
     if (!isnan(bench->limit))
         printf(", %.3f of the limit", t->samples_per_s / bench->limit);
     printf("\n");
 }
 
-static mot_status train_once(struct bench *bench, bool resident, struct mot_breakdown *part,
-                             struct mot_bytes *bytes)
+static mot_status train_once(struct bench *bench, struct way *way)
 {
     const struct mot_trainer_config trainer = bench_trainer(bench);
     struct mot_bench_config config = mot_bench_config_default();
-    struct mot_bench_train t;
     mot_status status;
 
     config.seconds = bench->options->seconds;
     config.settle = bench->options->seconds / 2;
-    config.resident = resident;
-    config.bytes = bytes;
+    config.resident = way->resident;
+    config.bytes = way->bytes;
+    config.used = way->used;
+    memset(way->used, 0, mot_fleet_count(bench->session.fleet) * sizeof *way->used);
     status = mot_bench_train(bench->session.fleet, bench->session.net, &trainer,
-                             bench->session.data.train, &config, &t, part);
+                             bench->session.data.train, &config, &way->t, way->part);
     if (status != MOT_OK)
         return status;
-    put_object(&bench->json, resident ? "resident" : "host_batches");
-    tell_rate(bench, resident, &t);
-    tell_parts(bench, part, t.replicas);
-    tell_counts(bench, &t);
-    tell_bytes(bench, bytes, t.replicas);
+    put_object(&bench->json, way->resident ? "resident" : "host_batches");
+    tell_rate(bench, way);
+    tell_parts(bench, way->part, way->t.replicas);
+    tell_counts(bench, &way->t);
+    tell_bytes(bench, way->bytes, way->t.replicas);
     put_end(&bench->json);
-    if (!resident) /* the figure for comparisons stands at the top */
-        put_number(&bench->json, "samples_per_s", t.samples_per_s);
+    if (way->resident)
+        return MOT_OK;
+    put_text(&bench->json, "strategy", way->t.strategy); /* the way that comparisons take */
+    bench_tell_devices(bench, way->used);
+    put_number(&bench->json, "samples_per_s", way->t.samples_per_s);
     return MOT_OK;
 }
 
@@ -200,10 +223,27 @@ static void tell_first(struct bench *bench, double cold, double warm)
         printf("first step: cold %.2f s, warm %.3f s\n", cold, warm);
 }
 
+static mot_status train_both(struct bench *bench)
+{
+    const size_t devices = mot_fleet_count(bench->session.fleet);
+    struct way way = {.part = calloc(devices, sizeof *way.part),
+                      .bytes = calloc(devices, sizeof *way.bytes),
+                      .used = calloc(devices, sizeof *way.used)};
+    mot_status status = way.part && way.bytes && way.used ? MOT_OK : MOT_NO_MEMORY;
+
+    if (status == MOT_OK)
+        status = train_once(bench, &way);
+    way.resident = true;
+    if (status == MOT_OK)
+        status = train_once(bench, &way);
+    free(way.part);
+    free(way.bytes);
+    free(way.used);
+    return status;
+}
+
 int bench_train(struct bench *bench)
 {
-    struct mot_breakdown *part;
-    struct mot_bytes *bytes;
     double cold, warm;
     mot_status status;
     int code;
@@ -215,21 +255,10 @@ int bench_train(struct bench *bench)
     code = bench_open_data(bench);
     if (code)
         return code;
-    part = calloc(mot_fleet_count(bench->session.fleet), sizeof *part);
-    bytes = calloc(mot_fleet_count(bench->session.fleet), sizeof *bytes);
-    if (!part || !bytes) {
-        free(part);
-        free(bytes);
-        return fail(EXIT_FAILED, "out of memory");
-    }
     bench_tell_what(bench);
     tell_first(bench, cold, warm);
     status = measure_limit(bench);
     if (status == MOT_OK)
-        status = train_once(bench, false, part, bytes);
-    if (status == MOT_OK)
-        status = train_once(bench, true, part, bytes);
-    free(part);
-    free(bytes);
+        status = train_both(bench);
     return status == MOT_OK ? EXIT_FINE : fail_library(status);
 }

@@ -67,7 +67,7 @@ static void train_has_what_comparisons_need(void **state)
     static const char *const parts[] = {"input",   "upload", "forward", "backward",
                                         "staging", "reduce", "update",  "waiting"};
     static const char *const kinds[] = {"parameters", "gradients", "state", "arena",
-                                        "staging",    "data",      "other"};
+                                        "packs",      "staging",   "data",  "other"};
     struct place place;
     json_t *root, *part, *bytes;
     double sum, limit;
@@ -104,6 +104,45 @@ static void train_has_what_comparisons_need(void **state)
         check_near("bytes", sum, number(bytes, "total"), 0);
     }
     json_decref(root);
+    place_close(&place);
+}
+
+/* What it came to, not what was asked for: devices and strategy of each way, and of a document. */
+static void train_tells_who_trained_and_how(void **state)
+{
+    static const struct {
+        const char *arguments, *strategy;
+        size_t devices;
+    } rows[] = {
+        {"--devices 0,0 --strategy single", "single", 1},
+        {"--devices 0 --strategy mirrored", "mirrored", 1},
+        {"--devices 0,0 --shares even --memory 0=6M --net mlp512", "central", 2},
+        {"--devices 0,0 --shares even --memory 0=4500K --net mlp512", "streamed", 2},
+    };
+    static const char *const ways[] = {NULL, "host_batches", "resident"};
+    char arguments[512];
+    struct place place;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        json_t *root;
+
+        snprintf(arguments, sizeof arguments, "bench train " SMALL "%s", rows[r].arguments);
+        root = document(&place, arguments);
+        for (size_t w = 0; w < 3; w++) {
+            const json_t *way = ways[w] ? json_object_get(root, ways[w]) : root;
+            const json_t *devices = json_object_get(way, "devices");
+
+            texts_in(way, "strategy");
+            assert_string_equal(json_string_value(json_object_get(way, "strategy")),
+                                rows[r].strategy);
+            assert_int_equal(json_array_size(devices), rows[r].devices);
+            assert_string_equal(json_string_value(json_array_get(devices, 0)), "0");
+        }
+        json_decref(root);
+    }
     place_close(&place);
 }
 
@@ -157,7 +196,7 @@ static void a_printed_breakdown_adds_up(void **state)
     for (line = place.out; (line = strstr(line, "\n  device ")) != NULL; lines++)
         check_near("a line", percents_in(++line), 100, 1e-9);
     assert_int_equal(lines, 4);
-    assert_non_null(strstr(place.out, "2 devices, mirrored\n"));
+    assert_non_null(strstr(place.out, "\nhost batches, mirrored on 0, 0: "));
     assert_non_null(strstr(place.out, "\nlimit: "));
     place_close(&place);
 }
@@ -172,7 +211,7 @@ static void scale_has_a_row_for_each_number_of_devices(void **state)
     place_open(&place);
     idx_make(&place);
     root = document(&place, "bench scale --devices 0,0 " SMALL);
-    texts_in(root, "bench net strategy data");
+    texts_in(root, "bench net data");
     numbers_in(root, "batch");
     rows = json_object_get(root, "rows");
     assert_int_equal(json_array_size(rows), 2);
@@ -305,6 +344,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(train_has_what_comparisons_need),
+        cmocka_unit_test(train_tells_who_trained_and_how),
         cmocka_unit_test(a_printed_breakdown_adds_up),
         cmocka_unit_test(scale_has_a_row_for_each_number_of_devices),
         cmocka_unit_test(gemm_takes_the_network_and_the_batch_that_were_asked_for),
