@@ -154,6 +154,7 @@ static mot_status settle_one(mot__device *device)
                            NULL);
     if (!error && state > CL_COMPLETE) {
         error = clWaitForEvents(1, &command->event);
+        device->counts.waits++;
         if (!mot__cl_loss(device, error))
             clGetEventInfo(command->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
                            NULL);
