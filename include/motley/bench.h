@@ -17,7 +17,10 @@ struct mot_device_speed {
 /* Measure one opened device, about a tenth of a second for each figure. */
 mot_status mot_bench_device(mot_fleet *fleet, size_t lane, struct mot_device_speed *out);
 
-/* What one device was asked to do since the last call, from counters the library keeps; exact. */
+/* What one device was asked to do since the last call, from counters the library keeps; exact. A
+ * wait counts though what it is for may have ended; compiles are programs that were built, and not
+ * what a driver compiles by itself at a kernel's first launch; what a library (CLBlast) queues at
+ * once is one launch. */
 struct mot_counts {
     uint64_t launches, waits, uploads, downloads, upload_bytes, download_bytes;
     uint64_t allocations, allocated_bytes, compiles;
@@ -230,15 +233,19 @@ mot_status mot_tune_hint(mot_fleet *fleet, char *out, size_t bytes);
 
 enum mot_bound { MOT_BOUND_UP, MOT_BOUND_DOWN, MOT_BOUND_HOST, MOT_BOUND_LATENCY };
 struct mot_bench_reduce {
-    double seconds;  /* one all-reduce, median */
+    double seconds;  /* one all-reduce, median of the rounds */
+    double best_s;   /* the shortest of them */
     double gbps;     /* bytes / seconds */
     double bus_gbps; /* times 2 (n - 1) / n, as NCCL counts */
-    double bound_s;  /* no host-staged all-reduce on these devices can be faster */
+    /* What it is made of, without any loss: the slowest of the ways down, up and through host
+     * memory, with the fixed cost of transfers; each as quick as it was in its best round. Memory
+     * is passed as a whole there: what a cache keeps between two parts can beat it. */
+    double bound_s;
     enum mot_bound bound;
-    double up_gbps, down_gbps, host_gbps; /* measured on all lanes at once; host: read + write */
-    double fixed_s;                       /* one transfer of next to nothing */
-    double meet_s;                        /* the lanes' threads meeting */
-    size_t rounds;                        /* of which each figure is the median */
+    double up_gbps, down_gbps, host_gbps; /* the best, on all lanes at once; host: read + write */
+    double fixed_s;                       /* one transfer of next to nothing, the best */
+    double meet_s;                        /* the lanes' threads meeting, the best; in no bound */
+    size_t rounds;
 };
 /* bytes over all devices of the fleet; ring or direct. */
 mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double seconds,
