@@ -52,6 +52,12 @@ struct mot_trainer_config bench_trainer(const struct bench *bench)
     return config;
 }
 
+bool bench_goes_on(mot_status status)
+{
+    return status == MOT_OK || status == MOT_UNSUPPORTED || status == MOT_NO_MEMORY ||
+           status == MOT_DEVICE_FAILED;
+}
+
 bool bench_people(const struct bench *bench)
 {
     return !bench->options->json;

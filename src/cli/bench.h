@@ -24,6 +24,9 @@ void bench_tell_what(struct bench *bench); /* net, batch, data */
 /* For the document: those in use; used NULL: all that were chosen. */
 void bench_tell_devices(struct bench *bench, const bool *used);
 
+/* One figure could not be had, for want of memory or because its kernel failed: the others can. */
+bool bench_goes_on(mot_status status);
+
 /* Each prints its table, fills the document and returns an exit code. */
 int bench_gemm(struct bench *bench);
 int bench_allreduce(struct bench *bench);

@@ -25,8 +25,10 @@ static mot_status gemm_row(struct bench *bench, size_t lane, const char *what,
     for (kind = 0; kind < mot_bench_gemm_kinds() && status == MOT_OK; kind++) {
         status = mot_bench_gemm(bench->session.fleet, lane, kind, shape,
                                 bench->options->seconds / 25, &gflops);
-        if (status == MOT_UNSUPPORTED)
-            gflops = NAN, status = MOT_OK;
+        if (status != MOT_OK)
+            gflops = NAN;
+        if (bench_goes_on(status))
+            status = MOT_OK;
         put_number(&bench->json, mot_bench_gemm_name(kind), gflops);
         if (bench_people(bench) && isnan(gflops))
             printf("  %9s", "-");
