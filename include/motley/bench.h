@@ -92,16 +92,20 @@ mot_status mot_bench_train(mot_fleet *fleet, const mot_model *net,
                            const struct mot_bench_config *bench, struct mot_bench_train *out,
                            struct mot_breakdown *part);
 
-/* The same on all devices of a fleet in three ways, by turns: seconds for each in all. The parts of
- * the ceiling are medians of what each turn gave. */
-struct mot_bench_scale {
-    double even, by_speed; /* samples/s with even shares, and with shares by measured speed */
-    double ceiling;        /* samples/s without communication: no training */
-    double even_of_ceiling, speed_of_ceiling;
+/* Ways of training, by turns: seconds for each in all. */
+#define MOT_BENCH_TURNS 5
+struct mot_bench_way {
+    mot_fleet *fleet;
+    struct mot_trainer_config trainer;
+    bool alone;                   /* without communication: the ceiling of scaling, no training */
+    double rate[MOT_BENCH_TURNS]; /* samples/s in each turn, with host batches */
+    const char *strategy;         /* what it came to, in the last turn */
 };
-mot_status mot_bench_scale(mot_fleet *fleet, const mot_model *net,
-                           const struct mot_trainer_config *config, mot_data *data, double seconds,
-                           struct mot_bench_scale *out);
+mot_status mot_bench_ways(const mot_model *net, mot_data *data, double seconds,
+                          struct mot_bench_way *way, size_t ways);
+double mot_bench_way_rate(const struct mot_bench_way *way); /* median of its turns */
+/* Rate over rate, turn by turn; the median. */
+double mot_bench_way_ratio(const struct mot_bench_way *way, const struct mot_bench_way *to);
 
 /* ---- a batch that suits ---- */
 

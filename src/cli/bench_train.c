@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#define PATIENCE 4 /* times --seconds are spent on cold starts */
+
 static void tell_parts(struct bench *bench, const struct mot_breakdown *part, size_t replicas)
 {
     double percent[PARTS];
@@ -183,6 +185,31 @@ static mot_status train_once(struct bench *bench, struct way *way)
     return MOT_OK;
 }
 
+/* Every step's replicas compared against none, by turns. */
+static mot_status measure_verify(struct bench *bench, const struct mot_bench_train *t)
+{
+    const bool mirrored = strcmp(t->strategy, "mirrored") == 0;
+    struct mot_bench_way way[2] = {
+        {.fleet = bench->session.fleet, .trainer = bench_trainer(bench)}};
+    mot_status status;
+    double part;
+
+    way[0].trainer.strategy = mirrored ? MOT_STRATEGY_MIRRORED : MOT_STRATEGY_CENTRAL;
+    way[0].trainer.shares = "even";
+    way[1] = way[0];
+    way[0].trainer.verify = 0;
+    way[1].trainer.verify = 1;
+    status = mot_bench_ways(bench->session.net, bench->session.data.train, bench->options->seconds,
+                            way, 2);
+    if (status != MOT_OK)
+        return status;
+    part = mot_bench_way_ratio(&way[0], &way[1]) - 1;
+    put_number(&bench->json, "verify_of_step", part);
+    if (bench_people(bench))
+        printf("comparing the replicas once (--verify): %.3f of a step, by turns\n", part);
+    return MOT_OK;
+}
+
 static double now_s(void)
 {
     struct timespec now;
@@ -215,12 +242,14 @@ static bool start_cold(void *user, double *seconds)
     return true;
 }
 
-static void tell_first(struct bench *bench, double cold, double warm)
+static void tell_first(struct bench *bench, const struct first *first)
 {
-    put_number(&bench->json, "first_step_s", warm);
-    put_number(&bench->json, "first_step_cold_s", cold);
-    if (bench_people(bench) && !isnan(warm))
-        printf("first step: cold %.2f s, warm %.3f s\n", cold, warm);
+    put_number(&bench->json, "first_step_s", first->warm);
+    put_number(&bench->json, "first_step_cold_s", first->cold);
+    put_count(&bench->json, "cold_starts", first->colds);
+    if (bench_people(bench) && !isnan(first->warm))
+        printf("first step: cold %.2f s (%zu start%s), warm %.3f s\n", first->cold, first->colds,
+               first->colds == 1 ? "" : "s", first->warm);
 }
 
 static mot_status train_both(struct bench *bench)
@@ -236,6 +265,8 @@ static mot_status train_both(struct bench *bench)
     way.resident = true;
     if (status == MOT_OK)
         status = train_once(bench, &way);
+    if (status == MOT_OK && devices > 1 && strcmp(way.t.strategy, "single") != 0)
+        status = measure_verify(bench, &way.t);
     free(way.part);
     free(way.bytes);
     free(way.used);
@@ -244,11 +275,12 @@ static mot_status train_both(struct bench *bench)
 
 int bench_train(struct bench *bench)
 {
-    double cold, warm;
+    struct first first;
     mot_status status;
     int code;
 
-    first_measure(start_cold, bench, &cold, &warm); /* before this process loads a driver */
+    /* Before this process loads a driver. */
+    first = first_measure(start_cold, bench, PATIENCE * bench->options->seconds);
     status = bench_open_fleet(bench, NULL, &bench->session.fleet);
     if (status != MOT_OK)
         return fail_library(status);
@@ -256,7 +288,7 @@ int bench_train(struct bench *bench)
     if (code)
         return code;
     bench_tell_what(bench);
-    tell_first(bench, cold, warm);
+    tell_first(bench, &first);
     status = measure_limit(bench);
     if (status == MOT_OK)
         status = train_both(bench);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WARM_STARTS 5 /* the median counts; a cold one takes too long to be repeated */
+#define STARTS 5 /* cold and warm ones, whose medians count */
 
 /* Who reads where its cache lies from which variable. */
 static const char *const variable[] = {
@@ -98,33 +98,60 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double median(double *seconds, size_t count)
+{
+    qsort(seconds, count, sizeof *seconds, by_value);
+    return seconds[count / 2];
+}
+
+/* The last one leaves its caches. An odd number, of which none is begun that the patience would
+ * not cover, but for the first. */
+static double cold_start(first_start *start, void *user, const char *folder, double patience_s,
+                         size_t *count)
+{
+    double seconds[STARTS], spent_s = 0;
+
+    for (*count = 0; *count < STARTS;) {
+        if (*count % 2 == 1 && spent_s + 2 * spent_s / (double)*count > patience_s)
+            break;
+        remove_tree(folder);
+        if (mkdir(folder, 0700))
+            return NAN;
+        seconds[*count] = start_once(start, user, folder);
+        if (isnan(seconds[*count]))
+            return NAN;
+        spent_s += seconds[(*count)++];
+    }
+    return median(seconds, *count);
+}
+
 static double warm_start(first_start *start, void *user, const char *folder)
 {
-    double seconds[WARM_STARTS];
+    double seconds[STARTS];
     size_t i;
 
-    for (i = 0; i < WARM_STARTS; i++) {
+    for (i = 0; i < STARTS; i++) {
         seconds[i] = start_once(start, user, folder);
         if (isnan(seconds[i]))
             return NAN;
     }
-    qsort(seconds, WARM_STARTS, sizeof *seconds, by_value);
-    return seconds[WARM_STARTS / 2];
+    return median(seconds, STARTS);
 }
 
-void first_measure(first_start *start, void *user, double *cold, double *warm)
+struct first first_measure(first_start *start, void *user, double patience_s)
 {
     const char *place = getenv("TMPDIR");
+    struct first first = {NAN, NAN, 0};
     char folder[256];
 
-    *cold = *warm = NAN;
     if (!place || place[0] != '/') /* caches want a path from the root */
         place = "/tmp";
     snprintf(folder, sizeof folder, "%.200s/motley-first-XXXXXX", place);
     if (!mkdtemp(folder))
-        return;
-    *cold = start_once(start, user, folder);
-    if (!isnan(*cold))
-        *warm = warm_start(start, user, folder);
+        return first;
+    first.cold = cold_start(start, user, folder, patience_s, &first.colds);
+    if (!isnan(first.cold))
+        first.warm = warm_start(start, user, folder);
     remove_tree(folder);
+    return first;
 }

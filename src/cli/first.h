@@ -4,12 +4,18 @@
 #define MOT_CLI_FIRST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/* Runs `start` in processes of its own, one after the other: once cold, then some times warm, of
- * which the median counts; on caches in a folder that is removed at the end. Drivers read where
- * their cache is when they are loaded, so this process must not have called OpenCL yet. start tells
- * the seconds, or false. What could not be had is NAN. */
+struct first {
+    double cold, warm; /* seconds, medians; NAN: could not be had */
+    size_t colds;      /* cold starts: an odd number, five at most */
+};
+
+/* Runs `start` in processes of its own, one after the other: cold ones, each on empty caches, for
+ * about so many seconds and once at least, then warm ones; in a folder that is removed at the end.
+ * Drivers read where their cache is when they are loaded, so this process must not have called
+ * OpenCL yet. start tells the seconds, or false. */
 typedef bool first_start(void *user, double *seconds);
-void first_measure(first_start *start, void *user, double *cold, double *warm);
+struct first first_measure(first_start *start, void *user, double patience_s);
 
 #endif

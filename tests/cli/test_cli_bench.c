@@ -79,6 +79,7 @@ static void train_has_what_comparisons_need(void **state)
     root = document(&place, "bench train " SMALL);
     texts_in(root, "bench net strategy data");
     numbers_in(root, "batch samples_per_s first_step_s first_step_cold_s");
+    assert_int_equal(number(root, "cold_starts"), 1); /* for more there is no time */
     numbers_in(root, "peak_gflops limit_samples_per_s");
     limit = number(root, "limit_samples_per_s");
     check_near("the limit", limit * flop(784) * 1e-9, number(root, "peak_gflops"), 1e-6);
@@ -129,7 +130,8 @@ static void train_tells_who_trained_and_how(void **state)
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         json_t *root;
 
-        snprintf(arguments, sizeof arguments, "bench train " SMALL "%s", rows[r].arguments);
+        snprintf(arguments, sizeof arguments, "bench train " SMALL "%s --seconds 0.05",
+                 rows[r].arguments);
         root = document(&place, arguments);
         for (size_t w = 0; w < 3; w++) {
             const json_t *way = ways[w] ? json_object_get(root, ways[w]) : root;
@@ -141,6 +143,9 @@ static void train_tells_who_trained_and_how(void **state)
             assert_int_equal(json_array_size(devices), rows[r].devices);
             assert_string_equal(json_string_value(json_array_get(devices, 0)), "0");
         }
+        /* where there are others to compare with */
+        assert_int_equal(json_is_number(json_object_get(root, "verify_of_step")),
+                         rows[r].devices > 1);
         json_decref(root);
     }
     place_close(&place);
@@ -198,6 +203,7 @@ static void a_printed_breakdown_adds_up(void **state)
     assert_int_equal(lines, 4);
     assert_non_null(strstr(place.out, "\nhost batches, mirrored on 0, 0: "));
     assert_non_null(strstr(place.out, "\nlimit: "));
+    assert_non_null(strstr(place.out, "\ncomparing the replicas once (--verify): "));
     place_close(&place);
 }
 
@@ -219,8 +225,9 @@ static void scale_has_a_row_for_each_number_of_devices(void **state)
         const json_t *row = json_array_get(rows, i);
 
         texts_in(row, "devices");
-        numbers_in(row,
-                   "count even by_speed ceiling speed_up efficiency even_of_ceiling of_ceiling");
+        texts_in(row, "strategy");
+        numbers_in(row, "count even by_speed central ceiling sum_alone speed_up efficiency "
+                        "even_of_ceiling of_ceiling even_of_sum of_sum central_of_even");
         assert_int_equal(json_integer_value(json_object_get(row, "count")), i + 1);
         check_near("efficiency", number(row, "efficiency"),
                    number(row, "speed_up") / (double)(i + 1), 1e-9);
@@ -228,7 +235,7 @@ static void scale_has_a_row_for_each_number_of_devices(void **state)
     json_decref(root);
     place_run(&place, "", "bench scale --data data --net 'dense 10' --batch 32 --seconds 0.05");
     place_expect(&place, 0, "");
-    assert_non_null(strstr(place.out, "  speedup  efficiency   of the ceiling:\n"));
+    assert_non_null(strstr(place.out, "  speedup  efficiency\n"));
     place_close(&place);
 }
 
@@ -255,6 +262,59 @@ static void gemm_takes_the_network_and_the_batch_that_were_asked_for(void **stat
     json_decref(root);
     place_run(&place, "", "bench gemm --net 'dense 9, folded 3'");
     place_expect(&place, 2, "folded");
+    place_close(&place);
+}
+
+/* Presets and squares, of which the two large ones do not fit: they would take long, too. */
+static void gemm_goes_on_where_a_product_does_not_fit(void **state)
+{
+    struct place place;
+    json_t *root, *rows;
+    size_t i, squares = 0, missing = 0;
+
+    (void)state;
+    place_open(&place);
+    root = document(&place, "bench gemm --devices 0 --memory 8M --seconds 0.01 --json");
+    rows = json_object_get(json_array_get(json_object_get(root, "devices"), 0), "rows");
+    for (i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+
+        if (number(row, "m") > 1000 && json_is_null(json_object_get(row, "tile-cpu")))
+            missing++;
+        else
+            numbers_in(row, "m n k tile-cpu");
+        squares += strcmp(json_string_value(json_object_get(row, "what")), "square") == 0;
+    }
+    assert_int_equal(squares, 4);
+    assert_int_equal(missing, 2);
+    assert_int_equal(json_array_size(rows), 4 + 5 + 5 + 8);
+    json_decref(root);
+    place_close(&place);
+}
+
+static void allreduce_goes_on_where_bytes_do_not_fit(void **state)
+{
+    struct place place;
+    json_t *root, *rows;
+    size_t i, missing = 0;
+
+    (void)state;
+    place_open(&place);
+    root = document(&place, "bench allreduce --devices 0,0 --memory 2M --seconds 0.01 --json");
+    rows = json_object_get(root, "rows");
+    assert_int_equal(json_array_size(rows), 2 * 10); /* 1 KB to 256 MB, each four times the last */
+    for (i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        const bool none = json_is_null(json_object_get(row, "seconds"));
+
+        missing += none;
+        if (number(row, "bytes") > 1 << 21)
+            assert_true(none && json_is_null(json_object_get(row, "bound")));
+        else
+            numbers_in(row, "seconds bound_s rounds");
+    }
+    assert_int_equal(missing, 2 * 4);
+    json_decref(root);
     place_close(&place);
 }
 
@@ -349,7 +409,9 @@ int main(void)
         cmocka_unit_test(a_printed_breakdown_adds_up),
         cmocka_unit_test(scale_has_a_row_for_each_number_of_devices),
         cmocka_unit_test(gemm_takes_the_network_and_the_batch_that_were_asked_for),
+        cmocka_unit_test(gemm_goes_on_where_a_product_does_not_fit),
         cmocka_unit_test(allreduce_has_both_ways_beside_their_bound),
+        cmocka_unit_test(allreduce_goes_on_where_bytes_do_not_fit),
         cmocka_unit_test(why_lists_cures_and_tries_them),
     };
 

@@ -58,7 +58,7 @@ static void training_of_another_version_is_refused(void **state)
     const struct mot_trainer_config *trainer = other;
     const struct mot_bench_config bench = mot_bench_config_default();
     struct mot_bench_train seen;
-    struct mot_bench_scale scale;
+    struct mot_bench_way way = {.fleet = run.fleet};
     struct mot_tune_batch pick;
     struct mot_plan plan;
     mot_trainer *opened = NULL;
@@ -72,8 +72,7 @@ static void training_of_another_version_is_refused(void **state)
             "mot_trainer_config");
     refused(mot_bench_train(run.fleet, run.net, &usual, run.data, other, &seen, NULL),
             "mot_bench_config");
-    refused(mot_bench_scale(run.fleet, run.net, trainer, run.data, 1, &scale),
-            "mot_trainer_config");
+    refused(mot_bench_ways(run.net, run.data, 1, &way, 1), "mot_trainer_config");
     refused(mot_tune_batch(run.fleet, run.net, trainer, run.data, 1, NULL, NULL, &pick),
             "mot_trainer_config");
     refused(mot_tune(run.fleet, run.net, trainer, run.data, 8, NULL), "mot_trainer_config");
