@@ -345,14 +345,19 @@ mot_status mot_trainer_split(const mot_trainer *trainer, size_t rows, size_t *sh
  * how many differed. Waits. */
 mot_status mot_trainer_verify(mot_trainer *trainer, size_t *differing);
 
-/* What happened of its own accord: nothing to act on, but worth a line in a log. */
-enum mot_note_kind {
-    MOT_NOTE_SHARES, /* the split of a batch changed, or a device was left out */
-    MOT_NOTE_DIFFER, /* a replica's copy differed from the others' */
-    MOT_NOTE_NUMBER, /* a loss or gradient was not finite; the step was refused */
-    MOT_NOTE_DEVICE, /* a device behaved as it should not */
-    MOT_NOTE_MEMORY  /* variables live elsewhere, for want of room on a device */
-};
+/* What happened of its own accord: nothing to act on, but worth a line in a log. One table makes
+ * the enum and the names that `motley train --json` gives the kinds. */
+#define MOT_NOTE_TABLE(X)                                                                          \
+    X(MOT_NOTE_SHARES, "shares") /* the split of a batch changed, or a device was left out */      \
+    X(MOT_NOTE_DIFFER, "differ") /* a replica's copy differed from the others' */                  \
+    X(MOT_NOTE_NUMBER, "number") /* a loss or gradient was not finite; the step was refused */     \
+    X(MOT_NOTE_DEVICE, "device") /* a device behaved as it should not */                           \
+    X(MOT_NOTE_MEMORY, "memory") /* variables live elsewhere, for want of room on a device */
+
+#define MOT_NOTE_ENUM(name, text) name,
+enum mot_note_kind { MOT_NOTE_TABLE(MOT_NOTE_ENUM) MOT_NOTE_KINDS };
+#undef MOT_NOTE_ENUM
+
 struct mot_note {
     enum mot_note_kind kind;
     uint64_t step;      /* counted from 0 since the trainer opened */

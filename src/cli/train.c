@@ -96,10 +96,9 @@ static void json_epoch(struct run *run, const struct mot_event *event)
 
 static void json_note(struct run *run, const struct mot_event *event)
 {
-    static const char *const kind[] = {[MOT_NOTE_SHARES] = "shares",
-                                       [MOT_NOTE_DIFFER] = "differ",
-                                       [MOT_NOTE_NUMBER] = "number",
-                                       [MOT_NOTE_DEVICE] = "device"};
+#define NOTE_NAME(name, text) [name] = text,
+    static const char *const kind[] = {MOT_NOTE_TABLE(NOTE_NAME)};
+#undef NOTE_NAME
     const struct mot_note *note = event->note;
 
     json_event(run, "note");

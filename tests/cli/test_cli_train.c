@@ -169,6 +169,30 @@ static void json_has_one_object_for_each_event(void **state)
     place_close(&place);
 }
 
+/* Little memory has notes of a kind of its own, and every line is JSON. */
+static void each_note_has_a_kind(void **state)
+{
+    struct place place;
+    json_t *object;
+    size_t i, notes = 0;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "", "train --data data --net mlp512 --devices 0 --memory 4500K --json");
+    place_expect(&place, 0, "{\"event\":\"note\"");
+    for (i = 0; (object = object_at(&place, i)) != NULL; i++) {
+        if (strcmp(text_of(object, "event"), "note") == 0) {
+            assert_string_equal(text_of(object, "kind"), "memory");
+            assert_true(text_of(object, "text")[0] != 0);
+            notes++;
+        }
+        json_decref(object);
+    }
+    assert_int_equal(notes, 2); /* the state is on the host; weights stream */
+    place_close(&place);
+}
+
 static void devices_are_told_as_json_too(void **state)
 {
     static const char *const keys[] = {"gemm_gflops",   "memory_gbps", "upload_gbps",
@@ -455,6 +479,7 @@ int main(void)
         cmocka_unit_test(a_run_that_diverges_stops_and_keeps_what_was_good),
         cmocka_unit_test(a_batch_over_two_devices_is_written_out),
         cmocka_unit_test(json_has_one_object_for_each_event),
+        cmocka_unit_test(each_note_has_a_kind),
         cmocka_unit_test(devices_are_told_as_json_too),
         cmocka_unit_test(predictions_are_classes_with_probabilities),
         cmocka_unit_test_teardown(one_interrupt_saves_and_leaves, end_child),
