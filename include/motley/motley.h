@@ -442,7 +442,8 @@ enum mot_event_kind {
     MOT_EVENT_PROGRESS,
     MOT_EVENT_EPOCH,
     MOT_EVENT_END,
-    MOT_EVENT_NOTE /* at any time after START: something worth a line happened */
+    MOT_EVENT_NOTE, /* at any time after START: something worth a line happened */
+    MOT_EVENT_STEP  /* a step was queued; the figures are those of the last PROGRESS */
 };
 
 struct mot_event { /* valid during the callback */
@@ -464,10 +465,13 @@ typedef int (*mot_event_fn)(const struct mot_event *event,
 struct mot_fit_config {
     size_t size;
     size_t epochs;
-    size_t batch;      /* rows of one step over all replicas; 0: what mot_data_batch said */
-    bool shuffle;      /* train data, seeded by the trainer's seed */
-    bool resident;     /* keep data that fits on the devices and gather there */
-    double progress_s; /* a PROGRESS event about this often and after the last step; 0: none */
+    size_t batch;  /* rows of one step over all replicas; 0: what mot_data_batch said */
+    bool shuffle;  /* train data, seeded by the trainer's seed */
+    bool resident; /* keep data that fits on the devices and gather there */
+    /* A PROGRESS event about this often, at most every fourth step, and after the last; 0: none.
+     * Each waits for the devices. INFINITY: after the last step alone. */
+    double progress_s;
+    bool steps; /* a STEP event after each, which waits for nothing: for who may want to stop */
     mot_event_fn on_event;
     void *user;
 };

@@ -7,6 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Devices that are waited for have nothing queued ahead, and nothing overlaps: at most once in so
+ * many steps. A stop waits for what is queued: no more than so many steps, or so much work. */
+#define DRAIN_STEPS 4
+#define DRAIN_S 2.0
+
 struct mot_fit_config mot_fit_config_default(void)
 {
     return (struct mot_fit_config){.size = sizeof(struct mot_fit_config),
@@ -26,6 +31,9 @@ struct fit {
     double loss_sum, correct; /* of this epoch so far */
     uint64_t count, steps, skipped;
     double began_s, told_s; /* the epoch; the last PROGRESS */
+    size_t drained;         /* steps of this epoch when the devices were last waited for */
+    double drained_s;       /* when that was */
+    double step_s;          /* what a step took before that; 0: not known */
     bool stop;
 };
 
@@ -74,6 +82,10 @@ static mot_status collect(struct fit *fit)
     fit->skipped += metrics.skipped;
     event->loss = fit->loss_sum / (double)fit->count;
     event->accuracy = fit->correct / (double)fit->count;
+    if (event->step > fit->drained)
+        fit->step_s = (now - fit->drained_s) / (double)(event->step - fit->drained);
+    fit->drained = event->step;
+    fit->drained_s = now;
     event->seconds = now - fit->began_s;
     event->samples_per_s = (double)fit->count / event->seconds;
     event->seconds_left =
@@ -87,24 +99,52 @@ static mot_status collect(struct fit *fit)
     return MOT_OK;
 }
 
+/* Is it time to wait for the devices? The first step tells how long one takes. The last is waited
+ * for in any case. */
+static bool drain_is_due(const struct fit *fit, bool asked)
+{
+    const struct mot_event *event = &fit->event;
+    const size_t steps = event->step - fit->drained;
+
+    if (!fit->config->on_event || event->step == event->steps)
+        return false;
+    if (event->epoch == 1 && event->step == 1)
+        return true;
+    return steps >= DRAIN_STEPS && (asked || fit->step_s * (double)steps >= DRAIN_S);
+}
+
+/* A step was queued: tell what there is to tell. */
+static mot_status tell_step(struct fit *fit)
+{
+    const struct mot_fit_config *config = fit->config;
+    const bool asked = config->progress_s > 0 && mot__clock_s() - fit->told_s >= config->progress_s;
+    mot_status status;
+
+    tell_notes(fit);
+    if (config->steps)
+        tell(fit, MOT_EVENT_STEP);
+    if (fit->stop || !drain_is_due(fit, asked))
+        return MOT_OK;
+    status = collect(fit);
+    if (status != MOT_OK || !asked)
+        return status;
+    fit->told_s = fit->drained_s;
+    tell(fit, MOT_EVENT_PROGRESS);
+    return MOT_OK;
+}
+
 static mot_status run_steps(struct fit *fit)
 {
     mot_status status = MOT_OK;
     mot_batch *batch = NULL;
 
-    for (fit->event.step = 0; !fit->stop;) {
+    for (fit->event.step = fit->drained = 0; !fit->stop;) {
         MOT_TRY(mot_data_next(fit->train, &batch));
         if (!batch)
             break;
         MOT_TRY(mot_trainer_step(fit->trainer, batch));
         fit->event.step++;
-        tell_notes(fit);
-        if (fit->config->progress_s > 0 &&
-            mot__clock_s() - fit->told_s >= fit->config->progress_s) {
-            MOT_TRY(collect(fit));
-            fit->told_s = mot__clock_s();
-            tell(fit, MOT_EVENT_PROGRESS);
-        }
+        MOT_TRY(tell_step(fit));
     }
     if (mot__engine_pending(fit->trainer->engine) > 0) /* a group that the epoch's end cut short */
         MOT_TRY(mot_trainer_apply(fit->trainer));
@@ -151,7 +191,7 @@ static mot_status run_epoch(struct fit *fit)
 
     fit->loss_sum = fit->correct = 0;
     fit->count = fit->steps = fit->skipped = 0;
-    fit->began_s = fit->told_s = mot__clock_s();
+    fit->began_s = fit->told_s = fit->drained_s = mot__clock_s();
     MOT_TRY(run_steps(fit));
     MOT_TRY(collect(fit));
     tell_notes(fit);

@@ -3,6 +3,8 @@
 #include "support/folder.h"
 #include "support/train.h"
 
+#include <motley/bench.h>
+
 #define NET "input 12, dense 16 relu, dense 4 softmax"
 
 static struct train_run open_run(const char *devices, const struct train_set *set, size_t batch)
@@ -119,7 +121,7 @@ struct told {
 
 static int listen(const struct mot_event *event, void *user)
 {
-    static const char letter[] = "spEe"; /* start, progress, epoch, end */
+    static const char letter[] = "spEent"; /* start, progress, epoch, end, note, step */
     struct told *told = user;
 
     if (told->count + 1 < sizeof told->order)
@@ -165,11 +167,21 @@ static void events_come_in_order_and_history_has_a_row_for_each_epoch(void **sta
     assert_true(told.share[0] == 10 && told.share[1] == 10);
     assert_ok(mot_evaluate(run.trainer, test, &metrics));
     assert_true(metrics.loss == history.row[2].test_loss);
-    fit.progress_s = 1e-9; /* after each step, and once more when all are done */
     fit.epochs = 1;
+    fit.steps = true;
+    fit.progress_s = INFINITY; /* once, when all are done */
     told = (struct told){.count = 0};
     assert_ok(mot_fit(run.trainer, run.data, NULL, &fit, NULL));
-    assert_string_equal(told.order, "sppppppEe");
+    assert_string_equal(told.order, "stttttpEe");
+    fit.progress_s = 1e-9; /* as often as it may be: after the first, then every fourth step */
+    fit.batch = 9;
+    told = (struct told){.count = 0};
+    assert_ok(mot_fit(run.trainer, run.data, NULL, &fit, NULL));
+    assert_string_equal(told.order, "stpttttpttttptpEe");
+    fit.batch = 18; /* the last step is the fifth: told once */
+    told = (struct told){.count = 0};
+    assert_ok(mot_fit(run.trainer, run.data, NULL, &fit, NULL));
+    assert_string_equal(told.order, "stpttttpEe");
     assert_true(isnan(told.last.test_loss));
     mot_history_clear(&history);
     mot_data_close(test);
@@ -202,17 +214,59 @@ static void a_callback_can_stop_and_keeps_what_was_learned(void **state)
     later = train_get(&run, 0);
     check_bits("parameters", later, stopped, train_numbers(&run));
     told = (struct told){.stop_after = 3}; /* in the middle of an epoch, which then has no row */
-    fit.progress_s = 1e-9;
+    fit.steps = true;
     fit.batch = 20;
     assert_story(mot_fit(run.trainer, run.data, NULL, &fit, &history), MOT_STOPPED,
                  "stopped by the callback in epoch 1 of 5");
-    assert_string_equal(told.order, "sppe");
+    assert_string_equal(told.order, "stte");
     assert_int_equal(told.last.step, 2);
     assert_int_equal(history.count, 1);
     free(start);
     free(stopped);
     free(later);
     mot_history_clear(&history);
+    train_close(&run);
+    train_set_clear(&set);
+}
+
+static uint64_t reads_of(struct train_run *run, const struct mot_fit_config *fit)
+{
+    struct mot_counts counts;
+
+    assert_ok(mot_bench_counts(run->fleet, 0, &counts)); /* starts anew */
+    assert_ok(mot_fit(run->trainer, run->data, NULL, fit, NULL));
+    assert_ok(mot_bench_counts(run->fleet, 0, &counts));
+    return counts.downloads;
+}
+
+/* Metrics are read when somebody asks, and then every fourth step at most; who only wants to be
+ * able to stop costs one look at how long a step takes. */
+static void events_do_not_empty_the_queue(void **state)
+{
+    struct train_set set = train_set_make(80, 12, 4, 3);
+    struct train_run run = open_run("0", &set, 8);
+    struct mot_fit_config fit = mot_fit_config_default();
+    struct told told = {.count = 0};
+    uint64_t alone, read;
+
+    (void)state;
+    fit.batch = 2;
+    reads_of(&run, &fit); /* what is new is compiled here */
+    alone = reads_of(&run, &fit);
+    assert_true(alone > 0);
+    fit.on_event = listen;
+    fit.user = &told;
+    fit.steps = true;
+    read = reads_of(&run, &fit);
+    assert_int_equal(told.count, 1 + 40 + 2);
+    if (!(read <= 2 * alone)) /* one at the end, one after the first step */
+        fail_msg("%llu reads for 40 steps, alone %llu", (unsigned long long)read,
+                 (unsigned long long)alone);
+    fit.progress_s = 1e-9;
+    read = reads_of(&run, &fit);
+    if (!(read > 2 * alone && read <= 11 * alone))
+        fail_msg("%llu reads for 40 steps, alone %llu", (unsigned long long)read,
+                 (unsigned long long)alone);
     train_close(&run);
     train_set_clear(&set);
 }
@@ -348,6 +402,7 @@ int main(void)
         cmocka_unit_test(evaluation_in_between_leaves_training_as_it_was),
         cmocka_unit_test(events_come_in_order_and_history_has_a_row_for_each_epoch),
         cmocka_unit_test(a_callback_can_stop_and_keeps_what_was_learned),
+        cmocka_unit_test(events_do_not_empty_the_queue),
         cmocka_unit_test(fit_is_the_steps_anyone_can_make),
         cmocka_unit_test(parameters_are_read_and_set_by_name),
         cmocka_unit_test(weights_go_to_a_file_and_back_whole_or_not_at_all),
