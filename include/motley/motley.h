@@ -452,7 +452,7 @@ struct mot_event { /* valid during the callback */
     size_t step, steps;   /* in this epoch */
     size_t batch, replicas, parameters, samples, test_samples;
     size_t accumulate;               /* steps to one update */
-    const size_t *share;             /* (replicas): rows of a whole batch on each */
+    const size_t *share;             /* (replicas): rows of a whole batch on each, by now */
     double loss, accuracy;           /* this epoch so far */
     double test_loss, test_accuracy; /* NaN without test data */
     double samples_per_s, seconds, seconds_left;

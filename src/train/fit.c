@@ -47,6 +47,8 @@ void mot_history_clear(struct mot_history *history)
 static void tell(struct fit *fit, enum mot_event_kind kind)
 {
     fit->event.kind = kind;
+    if (fit->share) /* automatic shares may have changed since */
+        mot__engine_split(fit->trainer->engine, fit->event.batch, fit->share);
     if (fit->config->on_event && fit->config->on_event(&fit->event, fit->config->user) != 0)
         fit->stop = true;
 }
