@@ -13,9 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How often the line redraws, and how late a Ctrl-C is seen; each time waits for the devices. */
-#define PROGRESS_LIVE_S 0.1
-#define PROGRESS_S 0.25
+#define PROGRESS_LIVE_S 0.1 /* how often the line redraws; each time waits for the devices */
+/* The first word about what limits the speed, unless the first epoch is over before. */
+#define WHY_STEPS 64
+#define WHY_S 2.0
 
 struct run {
     const struct options *options;
@@ -23,6 +24,7 @@ struct run {
     const struct dataset *data;
     struct screen screen;
     struct why why;
+    bool why_waits; /* to be told after the next step */
     struct json json;
     size_t epoch, epochs, step, steps;
     double test_loss, test_accuracy; /* of the last finished epoch */
@@ -127,7 +129,6 @@ static void json_finish(struct run *run, bool stopped)
 
 static void on_start(struct run *run, const struct mot_event *event)
 {
-    why_begin(&run->why);
     if (event->batch < event->replicas && !run->options->quiet)
         say_note("batch %zu is smaller than the %zu devices: some get no rows", event->batch,
                  event->replicas);
@@ -146,10 +147,20 @@ static void on_start(struct run *run, const struct mot_event *event)
 
 static void on_progress(struct run *run, const struct mot_event *event)
 {
-    if (event->step == event->steps)
-        why_end(&run->why, event);
     if (!run->options->json)
         screen_progress(&run->screen, event);
+}
+
+/* The early verdict, once: after the step that it came with, or the first of the next epoch. */
+static void on_step(struct run *run, const struct mot_event *event)
+{
+    (void)event;
+    if (!run->why_waits || run->options->json)
+        return;
+    run->why_waits = false;
+    screen_clear(&run->screen);
+    why_print(&run->why, stdout, false);
+    fflush(stdout);
 }
 
 static void on_epoch(struct run *run, const struct mot_event *event)
@@ -160,9 +171,6 @@ static void on_epoch(struct run *run, const struct mot_event *event)
         json_epoch(run, event);
     else
         screen_epoch(&run->screen, event);
-    if (!run->options->json && !run->options->quiet && event->epoch == 1 && event->epochs > 1)
-        why_print(&run->why, stdout, false);
-    why_begin(&run->why);
 }
 
 static void on_note(struct run *run, const struct mot_event *event)
@@ -180,7 +188,7 @@ static int on_event(const struct mot_event *event, void *user)
     static void (*const handler[])(struct run * run, const struct mot_event *event) = {
         [MOT_EVENT_START] = on_start, [MOT_EVENT_PROGRESS] = on_progress,
         [MOT_EVENT_EPOCH] = on_epoch, [MOT_EVENT_NOTE] = on_note,
-        [MOT_EVENT_END] = NULL, /* told once the weights are saved */
+        [MOT_EVENT_STEP] = on_step,   [MOT_EVENT_END] = NULL, /* told once the weights are saved */
     };
     struct run *run = user;
 
@@ -188,6 +196,7 @@ static int on_event(const struct mot_event *event, void *user)
     run->epochs = event->epochs;
     run->step = event->step;
     run->steps = event->steps;
+    run->why_waits = why_see(&run->why, event) || run->why_waits;
     if ((size_t)event->kind < sizeof handler / sizeof *handler && handler[event->kind])
         handler[event->kind](run, event);
     return interrupt_seen();
@@ -228,22 +237,33 @@ static int fail_with_weights(struct session *session, const char *path)
     return fail(EXIT_FAILED, "%s; the weights before that step were saved to %s", story, path);
 }
 
+static struct why_wish why_wish_of(const struct options *options)
+{
+    const char *const shares = options->shares;
+
+    return (struct why_wish){.sentence = options->json || !options->quiet,
+                             .steps = WHY_STEPS,
+                             .seconds = WHY_S,
+                             .shares_auto = !shares || !*shares || strcmp(shares, "auto") == 0};
+}
+
 static int fit(struct session *session, struct run *run)
 {
     const struct options *options = run->options;
+    const struct why_wish wish = why_wish_of(options);
     struct mot_fit_config config = mot_fit_config_default();
     mot_status status;
 
     config.epochs = options->epochs;
     config.batch = session->batch;
     config.progress_s =
-        run->screen.live && !options->json && !options->quiet ? PROGRESS_LIVE_S : PROGRESS_S;
+        run->screen.live && !options->json && !options->quiet ? PROGRESS_LIVE_S : INFINITY;
+    config.steps = true; /* a Ctrl-C is seen after each */
     config.on_event = on_event;
     config.user = run;
     if (!options->quiet && mot_tune_hint(session->fleet, run->hint, sizeof run->hint) != MOT_OK)
         run->hint[0] = '\0'; /* a device that fails says so in the next step */
-    why_open(&run->why, session->trainer,
-             !options->shares || !*options->shares || strcmp(options->shares, "auto") == 0);
+    why_open(&run->why, session->trainer, &wish);
     status = mot_fit(session->trainer, session->data.train, session->data.test, &config, NULL);
     screen_clear(&run->screen);
     if (status == MOT_BAD_NUMBER && run->applied && *options->out)
@@ -259,7 +279,7 @@ static int fit(struct session *session, struct run *run)
         if (saved != MOT_OK)
             return fail_library(saved);
     }
-    why_measure(&run->why, options, session);
+    why_measure(&run->why, options, session, options->why && status == MOT_OK);
     tell_result(run, status == MOT_STOPPED);
     return status == MOT_STOPPED ? EXIT_INTERRUPTED : EXIT_FINE;
 }

@@ -1,4 +1,5 @@
-/* why.c - the breakdown of an epoch, and the cures the library reckons from it. */
+/* why.c - the breakdown of the steps since shares last changed, and the cures the library reckons
+ * from it. */
 #include "cli/why.h"
 
 #include "cli/parts.h"
@@ -6,14 +7,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #define BYTES_MOST ((size_t)64 << 20) /* of an all-reduce that is tried for its rates */
 #define MEASURE_S 0.1
+#define STEPS_LEAST 16 /* fewer replace no verdict that stood on more */
 
-void why_open(struct why *why, mot_trainer *trainer, bool shares_auto)
+void why_open(struct why *why, mot_trainer *trainer, const struct why_wish *wish)
 {
     why->trainer = trainer;
-    why->shares_auto = shares_auto;
+    why->wish = *wish;
     for (size_t i = 0; i < MOT_CURES; i++)
         why->tried[i] = NAN;
     why->replicas = mot_trainer_replicas(trainer);
@@ -21,6 +25,8 @@ void why_open(struct why *why, mot_trainer *trainer, bool shares_auto)
     why->before = calloc(why->replicas, sizeof *why->before);
     why->label = calloc(why->replicas, sizeof *why->label);
     why->share = calloc(why->replicas, sizeof *why->share);
+    if (!why->part || !why->before || !why->label || !why->share)
+        why->wish.sentence = false;
 }
 
 void why_close(struct why *why)
@@ -31,34 +37,131 @@ void why_close(struct why *why)
     free(why->share);
 }
 
-void why_begin(struct why *why)
+static double now_s(void)
 {
-    if (why->before)
-        mot_bench_breakdown(why->trainer, why->before); /* a failure shows in the next step */
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void why_end(struct why *why, const struct mot_event *event)
+/* From here on the time counts: after this step of this epoch. */
+static void begin(struct why *why, const struct mot_event *event, size_t epoch, size_t step)
 {
+    memcpy(why->share, event->share, why->replicas * sizeof *why->share);
+    mot_bench_breakdown(why->trainer, why->before); /* a failure shows in the next step */
+    why->from.epoch = epoch;
+    why->from.step = step;
+    why->from.at_s = now_s();
+}
+
+static bool shares_moved(const struct why *why, const struct mot_event *event)
+{
+    return memcmp(why->share, event->share, why->replicas * sizeof *why->share) != 0;
+}
+
+/* Steps that are looked at by now. */
+static size_t steps_seen(const struct why *why, const struct mot_event *event)
+{
+    return event->epoch == why->from.epoch ? event->step - why->from.step : 0;
+}
+
+/* An epoch's last batch may be smaller. */
+static size_t rows_before(const struct mot_event *event, size_t step)
+{
+    const size_t rows = step * event->batch;
+
+    return rows < event->samples ? rows : event->samples;
+}
+
+/* What the steps seen say; the time counts anew. */
+static void reckon(struct why *why, const struct mot_event *event)
+{
+    double seconds;
     size_t i;
 
-    if (!why->part || !why->label || !why->share ||
-        mot_bench_breakdown(why->trainer, why->part) != MOT_OK ||
-        mot_bench_steady(why->trainer, why->part) != MOT_OK)
+    if (mot_bench_breakdown(why->trainer, why->part) != MOT_OK)
         return;
-    for (i = 0; i < why->replicas; i++) {
+    seconds = now_s() - why->from.at_s;
+    if (mot_bench_steady(why->trainer, why->part) != MOT_OK)
+        return;
+    for (i = 0; i < why->replicas; i++)
         why->label[i] = mot_fleet_label(event->fleet, i);
-        why->share[i] = event->share[i];
-    }
-    why->reckoning = (struct mot_reckoning){.replicas = why->replicas,
-                                            .batch = event->batch,
-                                            .parameters = event->parameters,
-                                            .samples_per_s = event->samples_per_s,
-                                            .share = why->share,
-                                            .part = why->part,
-                                            .label = why->label,
-                                            .shares_auto = why->shares_auto,
-                                            .accumulate = event->accumulate};
+    why->reckoning =
+        (struct mot_reckoning){.replicas = why->replicas,
+                               .batch = event->batch,
+                               .parameters = event->parameters,
+                               .samples_per_s = (double)(rows_before(event, event->step) -
+                                                         rows_before(event, why->from.step)) /
+                                                seconds,
+                               .share = why->share,
+                               .part = why->part,
+                               .label = why->label,
+                               .shares_auto = why->wish.shares_auto,
+                               .accumulate = event->accumulate};
     why->count = mot_bench_limit(&why->reckoning, why->cure);
+    why->from.step = event->step;
+    why->from.at_s = now_s();
+}
+
+/* Enough steps for a first word? In the middle of a group of steps there is no trial. */
+static bool early_is_due(const struct why *why, const struct mot_event *event)
+{
+    return !why->told_early && event->step < event->steps && event->step % event->accumulate == 0 &&
+           steps_seen(why, event) >= why->wish.steps &&
+           now_s() - why->from.at_s >= why->wish.seconds;
+}
+
+static bool see_step(struct why *why, const struct mot_event *event)
+{
+    if (shares_moved(why, event))
+        begin(why, event, event->epoch, event->step);
+    if (!early_is_due(why, event))
+        return false;
+    reckon(why, event);
+    return why->told_early = why->count > 0;
+}
+
+/* All steps of an epoch are done, and nothing is tested yet. */
+static bool see_steps_done(struct why *why, const struct mot_event *event)
+{
+    const size_t steps = steps_seen(why, event);
+    const bool enough = steps >= STEPS_LEAST || (steps > 0 && why->from.step == 0);
+
+    if (event->epoch == event->epochs) {
+        if (enough || (steps > 0 && why->count == 0))
+            reckon(why, event);
+        return false; /* it is told at the end */
+    }
+    if (why->told_early || !enough)
+        return false;
+    reckon(why, event);
+    return why->told_early = why->count > 0;
+}
+
+bool why_see(struct why *why, const struct mot_event *event)
+{
+    if (!why->wish.sentence)
+        return false;
+    switch (event->kind) {
+    case MOT_EVENT_START:
+        begin(why, event, 1, 0);
+        return false;
+    case MOT_EVENT_STEP:
+        return see_step(why, event);
+    case MOT_EVENT_PROGRESS:
+        return event->step == event->steps && see_steps_done(why, event);
+    case MOT_EVENT_EPOCH:
+        begin(why, event, event->epoch + 1, 0);
+        return false;
+    case MOT_EVENT_END: /* somebody stopped it, or all is said */
+        if (steps_seen(why, event) >= STEPS_LEAST ||
+            (steps_seen(why, event) > 0 && why->count == 0))
+            reckon(why, event);
+        return false;
+    default:
+        return false;
+    }
 }
 
 static void measure_rates(struct why *why, mot_fleet *fleet)
@@ -80,13 +183,14 @@ static void measure_rates(struct why *why, mot_fleet *fleet)
     why->count = mot_bench_limit(&why->reckoning, why->cure);
 }
 
-void why_measure(struct why *why, const struct options *options, const struct session *session)
+void why_measure(struct why *why, const struct options *options, const struct session *session,
+                 bool try_cures)
 {
     double now = NAN;
     size_t i;
 
     measure_rates(why, session->fleet);
-    if (!options->why)
+    if (!try_cures)
         return;
     for (i = 0; i < why->count; i++) {
         const char *cure = why->cure[i].cure;

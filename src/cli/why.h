@@ -1,5 +1,5 @@
-/* why.h - what limits the speed of a run: asked over each epoch's steps, told in a sentence or
- * whole. */
+/* why.h - what limits the speed of a run: asked after some steps and at the end, told in a sentence
+ * or whole. */
 #ifndef MOT_CLI_WHY_H
 #define MOT_CLI_WHY_H
 
@@ -9,27 +9,41 @@
 #include <motley/bench.h>
 #include <stdio.h>
 
+struct why_wish {
+    bool sentence;  /* anything at all; without it nothing is measured */
+    size_t steps;   /* an early verdict after so many, and no sooner than that; or at the end */
+    double seconds; /* of the first epoch, if that comes before */
+    bool shares_auto;
+};
+
 struct why {
     mot_trainer *trainer;
-    struct mot_breakdown *part;   /* (replicas) of the last finished epoch */
-    struct mot_breakdown *before; /* (replicas) what came before the epoch: not told */
+    struct why_wish wish;
+    struct mot_breakdown *part;   /* (replicas) of the steps that were reckoned last */
+    struct mot_breakdown *before; /* (replicas) what came before them: not told */
     const char **label;           /* (replicas) */
     size_t replicas;
-    bool shares_auto;
-    size_t *share;                  /* (replicas) of that epoch */
-    struct mot_reckoning reckoning; /* of that epoch; points into this struct */
+    size_t *share; /* (replicas) of the steps that are looked at */
+    struct {       /* where they began */
+        size_t epoch, step;
+        double at_s;
+    } from;
+    bool told_early;
+    struct mot_reckoning reckoning; /* of the last verdict; points into this struct */
     struct mot_cure cure[MOT_CURES];
     size_t count;            /* 0: nothing is known yet */
     double tried[MOT_CURES]; /* the gain that came when it was tried; NaN: it was not */
 };
 
-void why_open(struct why *why, mot_trainer *trainer, bool shares_auto);
+/* Without memory it stays silent. */
+void why_open(struct why *why, mot_trainer *trainer, const struct why_wish *wish);
 void why_close(struct why *why);
-void why_begin(struct why *why); /* from here on the time counts */
-void why_end(struct why *why, const struct mot_event *event);
+/* To be called for each event of mot_fit, with STEP events. True: the early verdict is there. */
+bool why_see(struct why *why, const struct mot_event *event);
 /* After the last epoch: measure what the links and the host's memory can, where they limit; and
- * try each cure where the whole is asked for. */
-void why_measure(struct why *why, const struct options *options, const struct session *session);
+ * try each cure where that is asked for. */
+void why_measure(struct why *why, const struct options *options, const struct session *session,
+                 bool try_cures);
 void why_json(const struct why *why, struct json *json);
 void why_print(const struct why *why, FILE *out, bool whole);
 

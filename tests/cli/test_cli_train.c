@@ -4,6 +4,7 @@
 #include "command.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <sys/ioctl.h>
 #include <time.h>
 
@@ -76,6 +77,78 @@ static void a_batch_over_two_devices_is_written_out(void **state)
     place_expect(&place, 0, "batch 32 = 24 + 8\n");
     place_run(&place, "", "train " SMALL "--devices 0,0 --shares even --epochs 1");
     place_expect(&place, 0, "batch 32 = 16 + 16\n");
+    place_close(&place);
+}
+
+/* ---- what limits the speed ---- */
+
+static size_t count_of(const char *text, const char *words)
+{
+    size_t count = 0;
+
+    for (; (text = strstr(text, words)) != NULL; text++)
+        count++;
+    return count;
+}
+
+#define LIMIT "\nwhat limits the speed: "
+
+/* After the first epoch, when it is as short as here, and at the end. */
+static void a_run_says_what_limits_it(void **state)
+{
+    struct place place;
+    const char *first;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "", "train " SMALL "--epochs 3 --out ''");
+    place_expect(&place, 0, "\ntest accuracy ");
+    assert_int_equal(count_of(place.out, LIMIT), 2);
+    first = strstr(place.out, LIMIT);
+    assert_true(first > strstr(place.out, "\nepoch 1/3 "));
+    assert_true(first < strstr(place.out, "\nepoch 2/3 "));
+    assert_non_null(strstr(strstr(place.out, "\ntest accuracy "), LIMIT));
+    place_run(&place, "", "train " SMALL "--epochs 1 --out ''");
+    place_expect(&place, 0, LIMIT);
+    assert_int_equal(count_of(place.out, LIMIT), 1);
+    assert_null(strstr(place.out, "device   "));
+    place_close(&place);
+}
+
+/* Each device's parts in a row that adds up; then the cures, tried. */
+static void why_prints_the_whole_reckoning(void **state)
+{
+    struct place place;
+    const char *line;
+    size_t row, k;
+
+    (void)state;
+    place_open(&place);
+    idx_make(&place);
+    place_run(&place, "", "train " SMALL "--devices 0,0 --shares even --epochs 2 --out '' --why");
+    place_expect(&place, 0, LIMIT);
+    line = strstr(place.out, "\ndevice      input   upload  forward backward  staging   reduce   "
+                             "update  waiting\n");
+    assert_non_null(line);
+    line = strchr(line + 1, '\n') + 1;
+    for (row = 0; row < 2; row++, line = strchr(line, '\n') + 1) {
+        double sum = 0;
+        int at = 0;
+
+        assert_memory_equal(line, "0 ", 2);
+        for (k = 0, at = 1; k < 8; k++) {
+            double percent;
+            int used = 0;
+
+            assert_int_equal(sscanf(line + at, "%lf %%%n", &percent, &used), 1);
+            sum += percent;
+            at += used;
+        }
+        assert_int_equal(line[at], '\n');
+        if (!(fabs(sum - 100) < 0.01))
+            fail_msg("a row adds up to %g %%:\n%s", sum, place.out);
+    }
     place_close(&place);
 }
 
@@ -307,23 +380,28 @@ static int finish(void)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
+/* In the first epoch, after the first word about what limits the speed. */
 static void one_interrupt_saves_and_leaves(void **state)
 {
     struct place place;
+    const char *stopped;
 
     (void)state;
     place_open(&place);
     idx_make(&place);
-    start(&place, -1, "train " SMALL "--epochs 100000000");
-    assert_true(wait_for(&place, "epoch 2/"));
+    start(&place, -1, "train --data digits --net mlp512 --batch 1 --epochs 100000000");
+    assert_true(wait_for(&place, LIMIT));
     assert_int_equal(kill(child, SIGINT), 0);
     assert_int_equal(finish(), 130);
     place_read(&place, "out", place.out, sizeof place.out);
-    assert_non_null(strstr(place.out, "stopped in epoch "));
-    assert_non_null(strstr(place.out, "weights saved to motley.safetensors\n"));
+    stopped = strstr(place.out, "\nstopped in epoch ");
+    assert_non_null(stopped);
+    assert_non_null(strstr(stopped, LIMIT));
+    assert_int_equal(count_of(place.out, LIMIT), 2);
+    assert_non_null(strstr(stopped, "weights saved to motley.safetensors\n"));
     assert_int_equal(folder_count(place.here.path), 2);
-    place_run(&place, "", "eval " SMALL); /* what was saved is whole */
-    place_expect(&place, 0, "on data\n");
+    place_run(&place, "", "eval --data digits --net mlp512"); /* what was saved is whole */
+    place_expect(&place, 0, "on drawn digits\n");
     place_close(&place);
 }
 
@@ -408,6 +486,8 @@ static void a_terminal_gets_one_line_that_fits(void **state)
         redrawn++;
     }
     assert_true(redrawn > 0); /* 5000 steps: longer than one redraw on any machine */
+    for (line = place.out; (line = strstr(line, "what limits the speed: ")) != NULL; line++)
+        assert_true(line[-1] == '\n' || memcmp(line - 4, "\r\x1b[K", 4) == 0);
     on_terminal(&place, 100, "train --data digits --net mlp64 --batch 4 --epochs 1");
     assert_non_null(strstr(place.out, "  ["));
     assert_null(strstr(place.out, "\x1b[3")); /* NO_COLOR */
@@ -478,6 +558,8 @@ int main(void)
         cmocka_unit_test(quiet_leaves_only_the_result),
         cmocka_unit_test(a_run_that_diverges_stops_and_keeps_what_was_good),
         cmocka_unit_test(a_batch_over_two_devices_is_written_out),
+        cmocka_unit_test(a_run_says_what_limits_it),
+        cmocka_unit_test(why_prints_the_whole_reckoning),
         cmocka_unit_test(json_has_one_object_for_each_event),
         cmocka_unit_test(each_note_has_a_kind),
         cmocka_unit_test(devices_are_told_as_json_too),
