@@ -11,6 +11,7 @@
 #define OFTEN 3           /* a shard is timed so often, the shortest counts, ... */
 #define OFTEN_S 0.15      /* ... unless that would take longer than this */
 #define QUANTUM_LEAST 256 /* rows: with fewer, whole quanta would cost more than they save */
+#define STEADY_ROWS 512   /* no larger shard is passed to see what does not depend on its rows */
 #define QUANTUM_S 0.02    /* a pass may take so long to be worth asking for the quantum */
 
 /* Rows of zeros: legal labels, and numbers that no device is slow with. */
@@ -138,23 +139,35 @@ done:
     return status;
 }
 
-/* Twice the rows where the plan has room, else half of them. One row in a plan of one: what a row
- * adds cannot be told, and next to what any launch costs it is nothing. */
+void mot__trial_rows(size_t rows, size_t most, size_t *low, size_t *high)
+{
+    *high = mot__size_min(2 * rows, most);
+    *low = *high > rows ? rows : rows / 2;
+    if (*high > STEADY_ROWS) { /* far apart, so that noise weighs little */
+        *high = STEADY_ROWS;
+        *low = STEADY_ROWS / 4;
+    }
+}
+
+/* One row in a plan of one: what a row adds cannot be told, and next to what any launch costs it is
+ * nothing. */
 mot_status mot__trial_steady(mot_replica *replica, size_t rows, double *part)
 {
     const size_t most = mot__plan_rows(replica->train);
-    const size_t high = mot__size_min(2 * rows, most), low = high > rows ? rows : rows / 2;
     mot_status status = MOT_OK;
-    double high_s, low_s, fixed_s;
+    double high_s, low_s, row_s, fixed_s;
+    size_t low, high;
 
+    mot__trial_rows(rows, most, &low, &high);
     *part = rows == 1 && most == 1 ? 1 : 0;
     if (low == 0 || rows > most)
         return MOT_OK;
     MOT_TRY(busy_for(replica, low, &low_s));
     MOT_TRY(busy_for(replica, high, &high_s));
-    fixed_s = low_s - (high_s - low_s) * (double)low / (double)(high - low);
-    if (low_s > 0)
-        *part = fmin(fmax(fixed_s, 0) / (high == rows ? high_s : low_s), 1);
+    row_s = fmax(high_s - low_s, 0) / (double)(high - low);
+    fixed_s = fmax(low_s - row_s * (double)low, 0);
+    if (fixed_s > 0)
+        *part = fixed_s / (fixed_s + row_s * (double)rows);
 done:
     return status;
 }
