@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/median.h"
+#include "bench/explain.h"
 #include "strategy/prepare.h"
 #include "train/trainer.h"
 
@@ -24,45 +25,6 @@ struct mot_bench_config mot_bench_config_default(void)
 
 /* ---- where the time goes ---- */
 
-static double take(double *rest, double wanted)
-{
-    const double got = wanted < *rest ? wanted : *rest;
-
-    *rest -= got > 0 ? got : 0;
-    return got > 0 ? got : 0;
-}
-
-/* What the device did is what its clock says. What is left is explained by what the host did
- * meanwhile: adding, waiting for others, having nothing to do; the remainder is launching and
- * waking up. */
-static struct mot_breakdown explain(const struct mot__spent *spent, double seconds)
-{
-    const double *device = spent->device.s;
-    double rest = seconds, sum = 0;
-    struct mot_breakdown b = {0};
-    double *const part[] = {&b.input,   &b.upload, &b.forward, &b.backward,
-                            &b.staging, &b.reduce, &b.update,  &b.waiting};
-    size_t i;
-
-    b.forward = take(&rest, device[MOT__PHASE_FORWARD]);
-    b.backward = take(&rest, device[MOT__PHASE_BACKWARD]);
-    b.update = take(&rest, device[MOT__PHASE_UPDATE]);
-    b.upload = take(&rest, device[MOT__PHASE_UPLOAD]);
-    b.staging = take(&rest, device[MOT__PHASE_STAGING]);
-    b.staging += take(&rest, spent->copied_s);
-    b.reduce = take(&rest, spent->reduce_s);
-    b.others = take(&rest, spent->waited_s);
-    b.waiting = b.others + take(&rest, device[MOT__PHASE_OTHER]); /* no part of a step */
-    b.input = take(&rest, spent->starved_s);
-    b.waiting += rest;
-    for (i = 0; i < MOT__COUNT(part); i++)
-        sum += *part[i];
-    for (i = 0; i < MOT__COUNT(part); i++)
-        *part[i] /= sum;
-    b.others /= sum;
-    return b;
-}
-
 mot_status mot_bench_breakdown(mot_trainer *trainer, struct mot_breakdown *part)
 {
     const size_t replicas = mot_trainer_replicas(trainer);
@@ -76,11 +38,10 @@ mot_status mot_bench_breakdown(mot_trainer *trainer, struct mot_breakdown *part)
     MOT_TRY(mot__engine_spent(trainer->engine, spent));
     now = mot__clock_s();
     for (i = 0; i < replicas; i++)
-        part[i] = explain(&spent[i], now - trainer->spent_s);
+        part[i] = mot__explain(&spent[i], now - trainer->spent_s);
     trainer->spent_s = now;
 done:
-    if (status != MOT_DEVICE_LOST) /* a lane given up may still write there */
-        free(spent);
+    free(spent);
     return status;
 }
 
