@@ -126,28 +126,34 @@ mot_status mot_tune_batch(mot_fleet *fleet, const mot_model *net,
 
 /* ---- what limits the speed ---- */
 
-enum mot_limit_kind {
-    MOT_LIMIT_COMPUTE, /* the devices are busy with the network: nothing to gain here */
-    MOT_LIMIT_INPUT,   /* the data comes too slowly */
-    MOT_LIMIT_BATCH,   /* what a step costs whatever its rows is too large a part */
-    MOT_LIMIT_DEVICE,  /* the others wait for one device */
-    MOT_LIMIT_LINK,    /* gradients on their way between device and host */
-    MOT_LIMIT_HOST,    /* gradients being added in host memory */
-    MOT_LIMIT_MANY,    /* fewer devices would be faster than these */
-    MOT_LIMIT_WAITING  /* the devices wait for each other, though none is slow */
-};
+/* One table makes the enum and the names that `motley train --json` gives the kinds. */
+#define MOT_LIMIT_TABLE(X)                                                                         \
+    X(MOT_LIMIT_COMPUTE, "compute") /* the devices are busy: nothing to gain here */               \
+    X(MOT_LIMIT_INPUT, "input")     /* the data comes too slowly */                                \
+    X(MOT_LIMIT_LAUNCH, "launch")   /* a device waits for the host to launch, whatever the rows */ \
+    X(MOT_LIMIT_BATCH, "batch")     /* what else a step costs whatever its rows is too much */     \
+    X(MOT_LIMIT_DEVICE, "device")   /* the others wait for one device */                           \
+    X(MOT_LIMIT_LINK, "link")       /* gradients on their way between device and host */           \
+    X(MOT_LIMIT_HOST, "host")       /* gradients being added in host memory */                     \
+    X(MOT_LIMIT_MANY, "many")       /* fewer devices would be faster than these */                 \
+    X(MOT_LIMIT_WAITING, "waiting") /* the devices wait for each other, though none is slow */
+
+#define MOT_LIMIT_ENUM(name, text) name,
+enum mot_limit_kind { MOT_LIMIT_TABLE(MOT_LIMIT_ENUM) MOT_LIMIT_KINDS };
+#undef MOT_LIMIT_ENUM
 
 struct mot_cure {
     enum mot_limit_kind kind;
     size_t replica; /* DEVICE, LINK: which */
     double share;   /* of the time it takes now */
     double gain;    /* predicted: samples/s with the cure over samples/s now */
-    char cure[96];  /* "--batch 512", "--shares auto", "--devices 0,2", "--accumulate 4" */
-    char sentence[320];
+    char cure[256]; /* "--batch 512", "--shares auto", "--devices 0,2", "--accumulate 4"; whole */
+    char sentence[640];
 };
 
 struct mot_reckoning {
     size_t replicas, batch, parameters;
+    size_t samples; /* of the data: no batch is larger; 0: not known */
     double samples_per_s;
     const size_t *share;              /* (replicas) rows of a batch */
     const struct mot_breakdown *part; /* (replicas) */

@@ -64,8 +64,8 @@ static const char *speed(double samples_per_s, char out[32])
     return out;
 }
 
-/* The text of --devices for those that take part. */
-static void name_devices(const struct mot_reckoning *r, size_t without, size_t only, char *out,
+/* The text of --devices for those that take part; false: half a list would be another advice. */
+static bool name_devices(const struct mot_reckoning *r, size_t without, size_t only, char *out,
                          size_t bytes)
 {
     size_t i, used = 0;
@@ -75,6 +75,7 @@ static void name_devices(const struct mot_reckoning *r, size_t without, size_t o
         if (!mot__absent(r, i) && (only == MOT__ALL ? i != without : i == only) && used < bytes)
             used += (size_t)snprintf(out + used, bytes - used, "%s%s",
                                      used > sizeof "--devices " - 1 ? "," : "", r->label[i]);
+    return used < bytes;
 }
 
 static void judge_input(struct table *t)
@@ -96,12 +97,21 @@ static void judge_input(struct table *t)
     add(t, cure);
 }
 
-/* The batch beyond which doubling gives less than a seventh. */
+/* So many times the batch, or what the data have. */
+static size_t times_of(const struct mot_reckoning *r, size_t wish)
+{
+    const size_t most = r->samples > 0 && r->batch > 0 ? r->samples / r->batch : wish;
+
+    return most < 1 ? 1 : most < wish ? most : wish;
+}
+
+/* The batch beyond which doubling gives less than a seventh; 1: there is none. */
 static size_t best_times(const struct mot_reckoning *r)
 {
     struct mot__change plan = as_now(r), twice = plan;
+    const size_t most = times_of(r, TIMES_MOST);
 
-    for (plan.times = 2; plan.times < TIMES_MOST; plan.times *= 2) {
+    for (plan.times = most < 2 ? 1 : 2; 2 * plan.times <= most; plan.times *= 2) {
         twice.times = 2 * plan.times;
         if (mot__gain(r, &twice) <= 1.15 * mot__gain(r, &plan))
             break;
@@ -109,25 +119,49 @@ static size_t best_times(const struct mot_reckoning *r)
     return plan.times;
 }
 
+/* ", --batch 512 about 1.4 x"; "" where the data have no more rows. */
+static const char *or_batch(const struct mot_reckoning *r, size_t times, char out[96])
+{
+    struct mot__change plan = as_now(r);
+    char gain[32];
+
+    plan.times = times;
+    out[0] = '\0';
+    if (times > 1)
+        snprintf(out, 96, ", --batch %zu about %s x", times * r->batch,
+                 tenths(mot__gain(r, &plan), gain));
+    return out;
+}
+
+/* What a step costs whatever its rows: by launching, or by what the device does. */
 static void judge_batch(struct table *t)
 {
     const struct mot_breakdown *b = &t->r->part[t->slow];
-    const double fixed =
-        b->update + b->waiting - b->others + b->steady * (b->forward + b->backward);
-    struct mot_cure cure = {.kind = MOT_LIMIT_BATCH, .share = fixed};
+    const double launch = b->waiting - b->others;
+    const double fixed = launch + b->update + b->steady * (b->forward + b->backward);
+    struct mot_cure cure = {.kind = MOT_LIMIT_BATCH, .replica = t->slow, .share = fixed};
     struct mot__change plan = as_now(t->r);
     char gain[32];
 
-    if (fixed < WORTH)
-        return;
     plan.times = best_times(t->r);
+    if (fixed < WORTH || plan.times < 2)
+        return;
     cure.gain = mot__gain(t->r, &plan);
+    tenths(cure.gain, gain);
     snprintf(cure.cure, sizeof cure.cure, "--batch %zu", plan.times * t->r->batch);
-    snprintf(
-        cure.sentence, sizeof cure.sentence,
-        "batch %zu is small: %u %% of a step is launching, waiting, the update and kernels' start, "
-        "whatever its rows; %s would give about %s x",
-        t->r->batch, percent(fixed), cure.cure, tenths(cure.gain, gain));
+    if (launch > fixed / 2) {
+        cure.kind = MOT_LIMIT_LAUNCH;
+        cure.share = launch;
+        snprintf(cure.sentence, sizeof cure.sentence,
+                 "launches: device %s waits %u %% of the time for the host to launch what is next, "
+                 "whatever the rows of batch %zu; %s would give about %s x",
+                 t->r->label[t->slow], percent(launch), t->r->batch, cure.cure, gain);
+    } else {
+        snprintf(cure.sentence, sizeof cure.sentence,
+                 "batch %zu is small: %u %% of a step is launching, waiting, the update and "
+                 "kernels' start, whatever its rows; %s would give about %s x",
+                 t->r->batch, percent(fixed), cure.cure, gain);
+    }
     add(t, cure);
 }
 
@@ -138,8 +172,7 @@ static void judge_device(struct table *t)
     const struct mot__change by_speed = {1, 1, true, MOT__ALL, MOT__ALL};
     const struct mot__change without = {1, 1, r->shares_auto, t->slow, MOT__ALL};
     struct mot_cure cure = {.kind = MOT_LIMIT_DEVICE, .replica = t->slow};
-    double out;
-    char gain[32];
+    char gain[32], list[sizeof cure.cure];
     size_t i;
 
     for (i = 0; i < r->replicas; i++)
@@ -148,10 +181,10 @@ static void judge_device(struct table *t)
         return;
     cure.gain = r->shares_auto ? 1 : mot__gain(r, &by_speed);
     snprintf(cure.cure, sizeof cure.cure, "--shares auto");
-    out = mot__gain(r, &without);
-    if (out > cure.gain) {
-        cure.gain = out;
-        name_devices(r, t->slow, MOT__ALL, cure.cure, sizeof cure.cure);
+    if (mot__gain(r, &without) > cure.gain &&
+        name_devices(r, t->slow, MOT__ALL, list, sizeof list)) {
+        cure.gain = mot__gain(r, &without);
+        memcpy(cure.cure, list, sizeof list);
     }
     snprintf(
         cure.sentence, sizeof cure.sentence,
@@ -168,7 +201,7 @@ static void judge_many(struct table *t)
     const struct mot_reckoning *r = t->r;
     struct mot_cure cure = {.kind = MOT_LIMIT_MANY};
     struct mot__change plan = as_now(r);
-    char one[32], all[32], gain[32], batch_gain[32];
+    char one[32], all[32], gain[32], batch[96];
     size_t i;
 
     for (i = 0; i < r->replicas && present(r) > 1; i++) {
@@ -176,21 +209,19 @@ static void judge_many(struct table *t)
         if (mot__gain(r, &plan) > cure.gain)
             cure.gain = mot__gain(r, &plan), cure.replica = i;
     }
-    if (cure.gain < 1 + WORTH)
+    if (cure.gain < 1 + WORTH ||
+        !name_devices(r, MOT__ALL, cure.replica, cure.cure, sizeof cure.cure))
         return;
     cure.share = 1 - 1 / cure.gain;
-    name_devices(r, MOT__ALL, cure.replica, cure.cure, sizeof cure.cure);
     for (i = 0; i < t->count; i++)
         if (strcmp(t->cure[i].cure, cure.cure) == 0)
             return; /* said already, of the device that is left out */
-    plan = as_now(r);
-    plan.times = best_times(r);
     snprintf(cure.sentence, sizeof cure.sentence,
              "batch %zu is too small for %zu devices (1: %s reckoned, %zu: %s measured); %s would "
-             "give about %s x, --batch %zu about %s x",
+             "give about %s x%s",
              r->batch, present(r), speed(cure.gain * r->samples_per_s, one), present(r),
              speed(r->samples_per_s, all), cure.cure, tenths(cure.gain, gain),
-             plan.times * r->batch, tenths(mot__gain(r, &plan), batch_gain));
+             or_batch(r, best_times(r), batch));
     add(t, cure);
 }
 
@@ -221,18 +252,17 @@ static void judge_traffic(struct table *t, enum mot_limit_kind kind, double shar
 {
     const struct mot_reckoning *r = t->r;
     struct mot_cure cure = {.kind = kind, .replica = t->slow, .share = share};
-    struct mot__change rarely = as_now(r), larger = rarely;
-    char gain[32], batch_gain[32];
+    struct mot__change rarely = as_now(r);
+    char gain[32], batch[96];
 
     if (share < 2 * WORTH)
         return;
-    rarely.fewer = larger.times = 4;
+    rarely.fewer = 4;
     cure.gain = mot__gain(r, &rarely);
     snprintf(cure.cure, sizeof cure.cure, "--accumulate %zu",
              4 * (r->accumulate ? r->accumulate : 1));
-    snprintf(cure.sentence, sizeof cure.sentence,
-             "%s; %s would give about %s x, --batch %zu about %s x", what, cure.cure,
-             tenths(cure.gain, gain), 4 * r->batch, tenths(mot__gain(r, &larger), batch_gain));
+    snprintf(cure.sentence, sizeof cure.sentence, "%s; %s would give about %s x%s", what, cure.cure,
+             tenths(cure.gain, gain), or_batch(r, times_of(r, 4), batch));
     add(t, cure);
 }
 

@@ -91,6 +91,7 @@ static void reckon(struct why *why, const struct mot_event *event)
         (struct mot_reckoning){.replicas = why->replicas,
                                .batch = event->batch,
                                .parameters = event->parameters,
+                               .samples = event->samples,
                                .samples_per_s = (double)(rows_before(event, event->step) -
                                                          rows_before(event, why->from.step)) /
                                                 seconds,
@@ -204,11 +205,9 @@ void why_measure(struct why *why, const struct options *options, const struct se
 
 void why_json(const struct why *why, struct json *json)
 {
-    static const char *const kind[] = {
-        [MOT_LIMIT_COMPUTE] = "compute", [MOT_LIMIT_INPUT] = "input",
-        [MOT_LIMIT_BATCH] = "batch",     [MOT_LIMIT_DEVICE] = "device",
-        [MOT_LIMIT_LINK] = "link",       [MOT_LIMIT_HOST] = "host",
-        [MOT_LIMIT_MANY] = "many",       [MOT_LIMIT_WAITING] = "waiting"};
+#define LIMIT_NAME(name, text) [name] = text,
+    static const char *const kind[] = {MOT_LIMIT_TABLE(LIMIT_NAME)};
+#undef LIMIT_NAME
     size_t i;
 
     put_text(json, "limit", why->count ? why->cure[0].sentence : NULL);

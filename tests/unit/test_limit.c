@@ -2,6 +2,8 @@
  * formula. */
 #include "support/check.h"
 
+#include "bench/explain.h"
+
 #include <math.h>
 #include <motley/bench.h>
 #include <string.h>
@@ -64,7 +66,7 @@ static void data_that_comes_late_is_told(void **state)
     assert_non_null(strstr(cure[0].sentence, "the data: 60 % of the time"));
 }
 
-static void a_small_batch_is_told_with_the_batch_that_helps(void **state)
+static void launches_are_told_where_they_are_most_of_what_is_fixed(void **state)
 {
     const struct mot_breakdown part = {
         .forward = 0.1, .backward = 0.1, .update = 0.1, .waiting = 0.7};
@@ -73,9 +75,34 @@ static void a_small_batch_is_told_with_the_batch_that_helps(void **state)
 
     (void)state;
     assert_true(mot_bench_limit(&r, cure) >= 1);
-    assert_int_equal(cure[0].kind, MOT_LIMIT_BATCH);
+    assert_int_equal(cure[0].kind, MOT_LIMIT_LAUNCH);
     assert_string_equal(cure[0].cure, "--batch 1024");
+    assert_near(cure[0].share, 0.7, 1e-9);
     assert_near(cure[0].gain, 8 / (0.8 + 8 * 0.2), 1e-9); /* k (f + s) / (f + k s) */
+    assert_non_null(strstr(cure[0].sentence, "launches: device 0 waits 70 % of the time"));
+    assert_non_null(strstr(cure[0].sentence, "the rows of batch 128; --batch 1024 would give"));
+}
+
+static void a_small_batch_is_told_with_the_batch_that_helps(void **state)
+{
+    const struct mot_breakdown part = {
+        .forward = 0.2, .backward = 0.3, .update = 0.3, .waiting = 0.2, .steady = 0.4};
+    struct mot_reckoning r = one(&part);
+    struct mot_cure cure[MOT_CURES];
+
+    (void)state;
+    assert_true(mot_bench_limit(&r, cure) >= 1);
+    assert_int_equal(cure[0].kind, MOT_LIMIT_BATCH);
+    assert_near(cure[0].share, 0.7, 1e-9);
+    assert_string_equal(cure[0].cure, "--batch 1024");
+    assert_near(cure[0].gain, 8 / (0.7 + 8 * 0.3), 1e-9);
+    assert_non_null(strstr(cure[0].sentence, "batch 128 is small: 70 % of a step"));
+    r.samples = 300; /* no batch is larger than the data */
+    assert_true(mot_bench_limit(&r, cure) >= 1);
+    assert_string_equal(cure[0].cure, "--batch 256");
+    r.samples = 200;
+    assert_int_equal(mot_bench_limit(&r, cure), 1);
+    assert_int_equal(cure[0].kind, MOT_LIMIT_COMPUTE);
 }
 
 static void a_device_the_others_wait_for_is_named(void **state)
@@ -220,9 +247,93 @@ static void a_device_left_out_is_not_reckoned(void **state)
     r.share = share;
     assert_true(mot_bench_limit(&r, cure) >= 1);
     for (size_t i = 0; i < mot_bench_limit(&r, cure); i++) {
-        assert_true(cure[i].kind == MOT_LIMIT_BATCH || cure[i].kind == MOT_LIMIT_COMPUTE);
+        assert_true(cure[i].kind == MOT_LIMIT_LAUNCH || cure[i].kind == MOT_LIMIT_BATCH ||
+                    cure[i].kind == MOT_LIMIT_COMPUTE);
         assert_true(cure[i].gain < 1.2);
     }
+}
+
+/* Half a list of devices would be another advice: there is the whole, or none. */
+static void a_list_of_devices_is_whole(void **state)
+{
+    enum { LANES = 60 };
+    static const char *names[LANES];
+    static char text[LANES][32];
+    struct mot_breakdown part[LANES];
+    size_t share[LANES], lanes, i, commas, told = 0;
+    struct mot_cure cure[MOT_CURES];
+
+    (void)state;
+    for (lanes = 2; lanes <= LANES; lanes++) {
+        struct mot_reckoning r = two(part);
+        size_t count;
+
+        for (i = 0; i < lanes; i++) {
+            snprintf(text[i], sizeof text[i], "0/60.%zu", i);
+            names[i] = text[i];
+            share[i] = 8;
+            part[i] = (struct mot_breakdown){.forward = 0.05, .waiting = 0.95, .others = 0.95};
+        }
+        part[1] = (struct mot_breakdown){.forward = 0.1, .staging = 0.9};
+        r.replicas = lanes;
+        r.batch = 8 * lanes;
+        r.share = share;
+        r.label = names;
+        count = mot_bench_limit(&r, cure);
+        for (i = 0; i < count; i++) {
+            const char *at = cure[i].cure;
+
+            assert_true(strlen(cure[i].cure) + 1 < sizeof cure[i].cure);
+            assert_non_null(strstr(cure[i].sentence, cure[i].cure));
+            if (cure[i].kind != MOT_LIMIT_DEVICE || strncmp(at, "--devices ", 10) != 0)
+                continue;
+            for (commas = 0; (at = strchr(at + 1, ',')) != NULL;)
+                commas++;
+            assert_int_equal(commas, lanes - 2);
+            told = lanes;
+        }
+    }
+    assert_true(told >= 24 && told < LANES);
+}
+
+static struct mot__spent spent_of(double forward, double backward, double staging)
+{
+    struct mot__spent spent = {.copied_s = 0.25};
+
+    spent.device.s[MOT__PHASE_FORWARD] = forward;
+    spent.device.s[MOT__PHASE_BACKWARD] = backward;
+    spent.device.s[MOT__PHASE_UPDATE] = 1;
+    spent.device.s[MOT__PHASE_UPLOAD] = 0.5;
+    spent.device.s[MOT__PHASE_OTHER] = 0.25;
+    spent.device.s[MOT__PHASE_STAGING] = staging;
+    spent.reduce_s = 0.75;
+    spent.waited_s = 0.5;
+    spent.starved_s = 1;
+    return spent;
+}
+
+/* Each second is one part's: the device's clock first, then what the host did meanwhile. */
+static void seconds_become_parts(void **state)
+{
+    struct mot__spent spent = spent_of(2, 3, 0.25);
+    struct mot_breakdown b = mot__explain(&spent, 10);
+
+    (void)state;
+    assert_near(b.forward, 0.2, 1e-12);
+    assert_near(b.backward, 0.3, 1e-12);
+    assert_near(b.update, 0.1, 1e-12);
+    assert_near(b.upload, 0.075, 1e-12);
+    assert_near(b.staging, 0.05, 1e-12);
+    assert_near(b.reduce, 0.075, 1e-12);
+    assert_near(b.others, 0.05, 1e-12);
+    assert_near(b.input, 0.1, 1e-12);
+    assert_near(b.waiting, 0.05 + 0.05, 1e-12); /* for others, and the rest: launching */
+    spent = spent_of(6, 3, 0.25); /* more than there is: the host's part hides behind the device */
+    b = mot__explain(&spent, 10);
+    assert_near(b.forward, 0.6, 1e-12);
+    assert_near(b.backward, 0.3, 1e-12);
+    assert_near(b.update, 0.1, 1e-12);
+    assert_near(b.upload + b.staging + b.reduce + b.others + b.input + b.waiting, 0, 1e-12);
 }
 
 static void a_busy_device_has_no_cure(void **state)
@@ -242,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_that_comes_late_is_told),
+        cmocka_unit_test(launches_are_told_where_they_are_most_of_what_is_fixed),
         cmocka_unit_test(a_small_batch_is_told_with_the_batch_that_helps),
         cmocka_unit_test(a_device_the_others_wait_for_is_named),
         cmocka_unit_test(a_device_that_only_costs_is_left_out),
@@ -251,6 +363,8 @@ int main(void)
         cmocka_unit_test(waiting_for_each_other_is_told),
         cmocka_unit_test(devices_that_only_slow_each_other_are_told),
         cmocka_unit_test(a_device_left_out_is_not_reckoned),
+        cmocka_unit_test(a_list_of_devices_is_whole),
+        cmocka_unit_test(seconds_become_parts),
         cmocka_unit_test(a_busy_device_has_no_cure),
     };
 

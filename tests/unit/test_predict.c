@@ -265,7 +265,7 @@ static size_t reckon(const struct machine *m, const struct ran *ran, struct mot_
 static void every_predicted_gain_comes_true(void **state)
 {
     uint64_t seed = 20260;
-    size_t machines, i, count, kinds[MOT_LIMIT_WAITING + 1] = {0};
+    size_t machines, i, count, kinds[MOT_LIMIT_KINDS] = {0};
     struct mot_cure cure[MOT_CURES];
 
     (void)state;
@@ -289,7 +289,7 @@ static void every_predicted_gain_comes_true(void **state)
             kinds[cure[i].kind]++;
         }
     }
-    for (i = MOT_LIMIT_INPUT; i <= MOT_LIMIT_WAITING; i++)
+    for (i = MOT_LIMIT_INPUT; i < MOT_LIMIT_KINDS; i++)
         if (kinds[i] < 3)
             fail_msg("kind %zu was told %zu times", i, kinds[i]);
 }
