@@ -133,6 +133,16 @@ static const char *or_batch(const struct mot_reckoning *r, size_t times, char ou
     return out;
 }
 
+/* Gradients take more of the time than so much: their sentence has the larger batch, too. */
+static bool traffic_is_more(const struct table *t, double share)
+{
+    const struct mot_breakdown *b = &t->r->part[t->slow];
+    const double meeting = present(t->r) > 1 ? mot__meeting(t->r) : 0;
+    const double most = fmax(fmax(b->staging, b->reduce), meeting);
+
+    return most > share && most >= 2 * WORTH;
+}
+
 /* What a step costs whatever its rows: by launching, or by what the device does. */
 static void judge_batch(struct table *t)
 {
@@ -144,7 +154,7 @@ static void judge_batch(struct table *t)
     char gain[32];
 
     plan.times = best_times(t->r);
-    if (fixed < WORTH || plan.times < 2)
+    if (fixed < WORTH || plan.times < 2 || traffic_is_more(t, fixed))
         return;
     cure.gain = mot__gain(t->r, &plan);
     tenths(cure.gain, gain);
@@ -165,19 +175,42 @@ static void judge_batch(struct table *t)
     add(t, cure);
 }
 
+/* Is it its link that the others wait for: gradients that travel longer than theirs? */
+static bool waits_for_link(const struct table *t, double waited)
+{
+    const struct mot_reckoning *r = t->r;
+    double others = 1;
+    size_t i;
+
+    for (i = 0; i < r->replicas; i++)
+        if (i != t->slow && !mot__absent(r, i))
+            others = fmin(others, r->part[i].staging);
+    return present(r) > 1 && waited >= 2 * WORTH && r->part[t->slow].staging - others > waited / 2;
+}
+
+/* How much longer than the slow one somebody waits for others. */
+static double waited_for(const struct table *t)
+{
+    const struct mot_reckoning *r = t->r;
+    double most = 0;
+    size_t i;
+
+    for (i = 0; i < r->replicas; i++)
+        most = fmax(most, r->part[i].others - r->part[t->slow].others);
+    return most;
+}
+
 /* Rows by speed where they are not, or without the slow one. */
 static void judge_device(struct table *t)
 {
     const struct mot_reckoning *r = t->r;
     const struct mot__change by_speed = {1, 1, true, MOT__ALL, MOT__ALL};
     const struct mot__change without = {1, 1, r->shares_auto, t->slow, MOT__ALL};
-    struct mot_cure cure = {.kind = MOT_LIMIT_DEVICE, .replica = t->slow};
+    struct mot_cure cure = {.kind = MOT_LIMIT_DEVICE, .replica = t->slow, .share = waited_for(t)};
     char gain[32], list[sizeof cure.cure];
-    size_t i;
 
-    for (i = 0; i < r->replicas; i++)
-        cure.share = fmax(cure.share, r->part[i].others - r->part[t->slow].others);
-    if (present(r) < 2 || cure.share < 2 * WORTH || r->share[t->slow] == 0)
+    if (present(r) < 2 || cure.share < 2 * WORTH || r->share[t->slow] == 0 ||
+        waits_for_link(t, cure.share))
         return;
     cure.gain = r->shares_auto ? 1 : mot__gain(r, &by_speed);
     snprintf(cure.cure, sizeof cure.cure, "--shares auto");
@@ -247,13 +280,15 @@ static const char *rate_text(double bytes, double seconds, double limit, char ou
     return out;
 }
 
-/* Gradients that travel, are added, or are waited for: a quarter of the reductions. */
+/* Gradients that travel, are added, or are waited for: a quarter of the reductions; or none with a
+ * device whose link keeps the others waiting. */
 static void judge_traffic(struct table *t, enum mot_limit_kind kind, double share, const char *what)
 {
     const struct mot_reckoning *r = t->r;
+    const struct mot__change without = {1, 1, r->shares_auto, t->slow, MOT__ALL};
     struct mot_cure cure = {.kind = kind, .replica = t->slow, .share = share};
     struct mot__change rarely = as_now(r);
-    char gain[32], batch[96];
+    char gain[32], batch[96], rarer[96] = "", list[sizeof cure.cure];
 
     if (share < 2 * WORTH)
         return;
@@ -261,8 +296,15 @@ static void judge_traffic(struct table *t, enum mot_limit_kind kind, double shar
     cure.gain = mot__gain(r, &rarely);
     snprintf(cure.cure, sizeof cure.cure, "--accumulate %zu",
              4 * (r->accumulate ? r->accumulate : 1));
-    snprintf(cure.sentence, sizeof cure.sentence, "%s; %s would give about %s x%s", what, cure.cure,
-             tenths(cure.gain, gain), or_batch(r, times_of(r, 4), batch));
+    if (kind == MOT_LIMIT_LINK && waits_for_link(t, waited_for(t)) &&
+        mot__gain(r, &without) > cure.gain &&
+        name_devices(r, t->slow, MOT__ALL, list, sizeof list)) {
+        snprintf(rarer, sizeof rarer, ", %.40s about %s x", cure.cure, tenths(cure.gain, gain));
+        cure.gain = mot__gain(r, &without);
+        memcpy(cure.cure, list, sizeof list);
+    }
+    snprintf(cure.sentence, sizeof cure.sentence, "%s; %s would give about %s x%s%s", what,
+             cure.cure, tenths(cure.gain, gain), rarer, or_batch(r, times_of(r, 4), batch));
     add(t, cure);
 }
 
@@ -331,7 +373,7 @@ static int by_gain(const void *a, const void *b)
 size_t mot_bench_limit(const struct mot_reckoning *r, struct mot_cure cure[MOT_CURES])
 {
     static void (*const judge[])(struct table *) = {
-        judge_input, judge_batch, judge_device, judge_many, judge_link, judge_host, judge_waiting};
+        judge_input, judge_batch, judge_device, judge_link, judge_many, judge_host, judge_waiting};
     struct table t = {.r = r,
                       .step_s = (double)r->batch / r->samples_per_s,
                       .slow = mot__slowest(r),

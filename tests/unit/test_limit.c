@@ -141,7 +141,7 @@ static void shares_that_are_auto_are_not_advised_again(void **state)
 }
 
 /* Its link alone takes longer than the other device would need for all the rows. */
-static void a_device_that_only_costs_is_left_out(void **state)
+static void a_device_whose_link_only_costs_is_left_out(void **state)
 {
     const struct mot_breakdown part[] = {
         {.forward = 0.1, .backward = 0.1, .staging = 0.8},
@@ -151,15 +151,25 @@ static void a_device_that_only_costs_is_left_out(void **state)
 
     (void)state;
     assert_true(mot_bench_limit(&r, cure) >= 1);
-    assert_int_equal(cure[0].kind, MOT_LIMIT_DEVICE);
+    assert_int_equal(cure[0].kind, MOT_LIMIT_LINK);
+    assert_int_equal(cure[0].replica, 0);
     assert_string_equal(cure[0].cure, "--devices 1");
     assert_near(cure[0].gain, 1 / (0.05 + 0.2), 1e-6);
+    assert_non_null(strstr(cure[0].sentence, "the link of device 0: gradients travel 80 %"));
+    assert_non_null(strstr(cure[0].sentence, "; --devices 1 would give about 4.0 x, --accumulate 4 "
+                                             "about 2.5 x, --batch 512 about 2.5 x"));
+    for (size_t i = 0; i < mot_bench_limit(&r, cure); i++)
+        assert_true(cure[i].kind != MOT_LIMIT_DEVICE && cure[i].kind != MOT_LIMIT_MANY);
 }
 
 static void a_link_is_told_with_its_rate_and_what_it_can(void **state)
 {
     const struct mot_breakdown part[] = {{.forward = 0.3, .backward = 0.3, .staging = 0.4},
-                                         {.forward = 0.3, .backward = 0.3, .staging = 0.4}};
+                                         {.forward = 0.3,
+                                          .backward = 0.3,
+                                          .staging = 0.35,
+                                          .waiting = 0.05,
+                                          .others = 0.05}}; /* both are slow */
     struct mot_reckoning r = two(part);
     struct mot_cure cure[MOT_CURES];
     const struct mot_cure *link;
@@ -181,6 +191,29 @@ static void a_link_is_told_with_its_rate_and_what_it_can(void **state)
     r.up_gbps = 0.02, r.down_gbps = 0.02;
     link = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_LINK);
     assert_non_null(strstr(link->sentence, "at 0.008 of 0.020 GB/s"));
+}
+
+/* A larger batch would help most, but what limits are the links, and both alike. */
+static void links_that_are_alike_limit_the_devices_together(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.forward = 0.05, .backward = 0.05, .update = 0.05, .staging = 0.85},
+        {.forward = 0.05,
+         .backward = 0.05,
+         .update = 0.05,
+         .staging = 0.8,
+         .waiting = 0.05,
+         .others = 0.05}};
+    const struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+    const size_t count = mot_bench_limit(&r, cure);
+
+    (void)state;
+    assert_int_equal(cure[0].kind, MOT_LIMIT_MANY);
+    assert_non_null(strstr(cure[0].sentence, ", --batch 1024 about "));
+    assert_string_equal(cure_of(cure, count, MOT_LIMIT_LINK)->cure, "--accumulate 4");
+    for (size_t i = 0; i < count; i++)
+        assert_true(cure[i].kind != MOT_LIMIT_BATCH);
 }
 
 static void host_memory_is_told_with_its_rate(void **state)
@@ -285,7 +318,7 @@ static void a_list_of_devices_is_whole(void **state)
 
             assert_true(strlen(cure[i].cure) + 1 < sizeof cure[i].cure);
             assert_non_null(strstr(cure[i].sentence, cure[i].cure));
-            if (cure[i].kind != MOT_LIMIT_DEVICE || strncmp(at, "--devices ", 10) != 0)
+            if (cure[i].kind != MOT_LIMIT_LINK || strncmp(at, "--devices ", 10) != 0)
                 continue;
             for (commas = 0; (at = strchr(at + 1, ',')) != NULL;)
                 commas++;
@@ -356,9 +389,10 @@ int main(void)
         cmocka_unit_test(launches_are_told_where_they_are_most_of_what_is_fixed),
         cmocka_unit_test(a_small_batch_is_told_with_the_batch_that_helps),
         cmocka_unit_test(a_device_the_others_wait_for_is_named),
-        cmocka_unit_test(a_device_that_only_costs_is_left_out),
+        cmocka_unit_test(a_device_whose_link_only_costs_is_left_out),
         cmocka_unit_test(shares_that_are_auto_are_not_advised_again),
         cmocka_unit_test(a_link_is_told_with_its_rate_and_what_it_can),
+        cmocka_unit_test(links_that_are_alike_limit_the_devices_together),
         cmocka_unit_test(host_memory_is_told_with_its_rate),
         cmocka_unit_test(waiting_for_each_other_is_told),
         cmocka_unit_test(devices_that_only_slow_each_other_are_told),
