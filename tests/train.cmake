@@ -38,6 +38,8 @@ else()
 endif()
 if(EXISTS ${mnist}/train-images-idx3-ubyte.gz OR EXISTS ${mnist}/train-images-idx3-ubyte)
     set_tests_properties(test_mnist PROPERTIES ENVIRONMENT "MOTLEY_TEST_MNIST=${mnist}")
+else()
+    message(STATUS "no MNIST: test_mnist learns drawn digits (MOTLEY_TEST_MNIST=FOLDER cmake ... names it)")
 endif()
 
 # Other roundings of the pool, other sizes of plans.

@@ -215,7 +215,7 @@ static void dress(struct disguised *device, const char *word)
         if (devices[i].card == device->card && devices[i].platform == device->platform)
             device->bus++;
     snprintf(device->driver, sizeof device->driver, "%s%s", device->card->driver,
-             ill_will("ulp", device->nth) > 0 ? " ulp" : "");
+             ill_will("ulp", device->nth) > 0 ? " one ulp off" : "");
 }
 
 static void find_devices(void)

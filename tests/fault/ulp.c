@@ -12,14 +12,14 @@
 
 static const char prefix[] =
     "#define GUISE_NEAR(F, U) \\\n"
-    "static F __attribute__((overloadable, unused)) guise_near(const F x) { \\\n"
+    "F __attribute__((overloadable, unused)) guise_near(const F x) { \\\n"
     "    const U b = as_##U(x), m = b & 0x7fffffffu; \\\n"
     "    const U off = select(b - 1u, b + 1u, (b & 4u) != 0u); \\\n"
     "    return as_##F(select(off, b, (m <= 0x00800000u) | (m >= 0x7f7fffffu))); }\n"
     "GUISE_NEAR(float, uint) GUISE_NEAR(float2, uint2) GUISE_NEAR(float4, uint4)\n"
     "GUISE_NEAR(float8, uint8) GUISE_NEAR(float16, uint16)\n"
     "#define GUISE_SAME(T) \\\n"
-    "static T __attribute__((overloadable, unused)) guise_near(const T x) { return x; }\n"
+    "T __attribute__((overloadable, unused)) guise_near(const T x) { return x; }\n"
     "GUISE_SAME(int) GUISE_SAME(uint) GUISE_SAME(long) GUISE_SAME(ulong)\n";
 
 /* After these the name means the function that is off. Drivers may have macros of these names. */
@@ -38,7 +38,7 @@ static size_t write_functions(char *out)
     for (f = 0; f < COUNT(functions); f++)
         for (t = 0; t < COUNT(types); t++)
             out += sprintf(out,
-                           "static %s __attribute__((overloadable, unused)) guise_%s(%s x) "
+                           "%s __attribute__((overloadable, unused)) guise_%s(%s x) "
                            "{ return guise_near(%s(x)); }\n",
                            types[t], functions[f], types[t], functions[f]);
     for (f = 0; f < COUNT(functions); f++)

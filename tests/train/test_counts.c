@@ -3,7 +3,8 @@
  * not. A step that grows dearer fails here; one that grows cheaper lowers the table.
  *
  * The library counts for itself. Where $MOTLEY_TEST_WITNESS is the OpenCL layer that counts the
- * driver's calls (support/witness.h), it must have seen the same. */
+ * driver's calls (support/witness.h), it must have seen the same. Launches are those of our tile;
+ * MOTLEY_TEST_GEMM=clblast: of a card that gets CLBlast by default. */
 #include "support/folder.h"
 #include "support/train.h"
 #include "support/witness.h"
@@ -230,20 +231,31 @@ static uint64_t field_of(const struct mot_counts *counts, size_t f)
     return value;
 }
 
+/* CLBlast leaves bias and activation of each dense layer to a launch of its own. */
+static struct mot_counts wanted(const struct row *row)
+{
+    struct mot_counts step = row->step;
+
+    if (getenv("MOTLEY_TEST_GEMM"))
+        step.launches += strcmp(row->net, "mlp512") == 0 ? 3 : 2;
+    return step;
+}
+
 /* How many figures of a lane's steps are not the table's. */
 static size_t differences(const struct row *row, size_t lane, const struct mot_counts *seen)
 {
+    const struct mot_counts step = wanted(row);
     size_t wrong = 0;
 
     for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
-        const uint64_t want = field_of(&row->step, f) * STEPS, got = field_of(seen, f);
+        const uint64_t want = field_of(&step, f) * STEPS, got = field_of(seen, f);
 
         if (got == want)
             continue;
         wrong++;
         print_error("[%s] lane %zu: %g %s a step, the table says %llu\n", check_where(), lane,
                     (double)got / STEPS, fields[f].name,
-                    (unsigned long long)field_of(&row->step, f));
+                    (unsigned long long)field_of(&step, f));
     }
     return wrong;
 }
