@@ -1,6 +1,10 @@
 # predict.awk - what the cards of cards.txt should reach, from what their vendors' compilers say of
 # our kernels (build/vendors.txt). Nobody has run it on any of them. Run by predict.sh.
 #
+# Products and launches are those of our tile (--gemm tile). Left to itself a card takes CLBlast, but
+# for the Arc A770: other kernels, which nothing here knows, and for each dense layer one launch
+# more, of bias and activation.
+#
 #   awk -v launches=16 -v waits=2 -f predict.awk vendors.txt cards.txt
 #   awk -v launches=16 -v waits=2 -v here="cores peak gb/s" -f predict.awk
 #
@@ -175,6 +179,8 @@ function cell_of(c, b,    us) {
 END {
     if (here != "")
         exit
+    print "With our tile (--gemm tile); by default most of these cards take CLBlast, which is not reckoned."
+    print ""
     print "| card | peak GFLOP/s | tile, occupancy | 512\302\263 | 1024\302\263 |" \
         " products of mlp512, batch 128 | samples/s | binds |" \
         " products, batch 4096 | samples/s | binds |"
