@@ -35,6 +35,8 @@ endfunction()
 
 if(TARGET guise AND MOTLEY_HAVE_POCL)
     guise_test(test_guise test_guise "rx7900,rx7900@rusticl" "")
+    guise_test(test_disguise test_disguise "rx7900,a770,rtx3060,uhd620,irisxe" ""
+        "POCL_DEVICES=pthread pthread pthread pthread pthread")
     guise_test(test_harm test_harm "rx7900,a770" "")
     target_link_libraries(test_harm PRIVATE ${CMAKE_DL_LIBS})
 
@@ -109,5 +111,5 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
     guise_test(guise_fleet_link test_why "rtx3060,rtx3060" "link=0:0.002" "MOTLEY_TEST_LAYER=link")
     guise_test(guise_fleet_links test_why "rtx3060,rtx3060" "link=0.002" "MOTLEY_TEST_LAYER=links")
 else()
-    set_tests_properties(test_guise test_harm PROPERTIES DISABLED ON)
+    set_tests_properties(test_guise test_disguise test_harm PROPERTIES DISABLED ON)
 endif()

@@ -158,12 +158,44 @@ static bool nth_word(const char *list, char between, size_t nth, char *out, size
     return true;
 }
 
+/* A guise that does not bite would leave every test green. */
+static void refuse(const char *variable, const char *word, const char *why)
+{
+    fprintf(stderr, "guise: %s: '%s' %s\n", variable, word, why);
+    abort();
+}
+
+static const char *const manners[] = {"nan",       "late",      "shadow",   "ordinary",
+                                      "blocks",    "return_us", "ulp",      "slow",
+                                      "launch_us", "link",      "turns_ms", "memory_mb"};
+
+static void check_manner(const char *word)
+{
+    const size_t length = strcspn(word, "=");
+    const char *at = word + length;
+    char *end = NULL;
+    size_t i;
+
+    for (i = 0; i < sizeof manners / sizeof *manners; i++)
+        if (strlen(manners[i]) == length && strncmp(word, manners[i], length) == 0)
+            break;
+    if (i == sizeof manners / sizeof *manners)
+        refuse("MOTLEY_ILL_WILL", word, "is not a manner");
+    for (; *at; at = end) { /* =1:2:3 */
+        (void)strtod(at + 1, &end);
+        if (end == at + 1 || (*end && *end != ':'))
+            refuse("MOTLEY_ILL_WILL", word, "has no number");
+    }
+}
+
 double ill_will(const char *name, size_t nth)
 {
     const char *all = getenv("MOTLEY_ILL_WILL");
     char word[64], value[32];
     size_t i;
 
+    for (i = 0; nth_word(all, ',', i, word, sizeof word); i++)
+        check_manner(word);
     for (i = 0; nth_word(all, ',', i, word, sizeof word); i++) {
         const size_t length = strcspn(word, "=");
 
@@ -198,17 +230,20 @@ static void set_platform(struct disguised *device, const char *name)
     snprintf(device->platform->name, sizeof device->platform->name, "%s", name);
 }
 
-/* word: "rx7900" or "rx7900@rusticl". The second card of a kind sits on the next bus. */
+/* word: "rx7900" or "rx7900@rusticl"; "-" leaves it as it is. The second card of a kind sits on the
+ * next bus. */
 static void dress(struct disguised *device, const char *word)
 {
     const size_t length = strcspn(word, "@");
     size_t i;
 
+    if (strcmp(word, "-") == 0)
+        return;
     for (i = 0; i < sizeof cards / sizeof *cards; i++)
         if (strlen(cards[i].key) == length && strncmp(cards[i].key, word, length) == 0)
             device->card = &cards[i];
     if (!device->card)
-        return;
+        refuse("MOTLEY_GUISE", word, "is not a card");
     set_platform(device, word[length] ? word + length + 1 : device->card->platform);
     device->bus = device->card->bus;
     for (i = 0; i < device->nth; i++)
@@ -220,7 +255,7 @@ static void dress(struct disguised *device, const char *word)
 
 static void find_devices(void)
 {
-    const char *list = getenv("MOTLEY_GUISE");
+    const char *list = guise_play() ? NULL : getenv("MOTLEY_GUISE");
     cl_device_id found[MOST];
     cl_uint count, p, d;
     char word[64];
@@ -240,6 +275,8 @@ static void find_devices(void)
                 dress(device, word);
         }
     }
+    if (nth_word(list, ',', device_count, word, sizeof word))
+        refuse("MOTLEY_GUISE", word, "has no device to play it");
 }
 
 struct disguised *guise_of_device(cl_device_id id)

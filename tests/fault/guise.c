@@ -88,6 +88,11 @@ static int playing(const char *play)
     return wanted && strcmp(wanted, play) == 0;
 }
 
+bool guise_play(void)
+{
+    return playing("cards") || playing("host") || playing("sick");
+}
+
 static int is_platform(cl_platform_id platform, const char *name)
 {
     char text[128] = "";

@@ -1,11 +1,13 @@
 /* guise.h - what the files of the layer `guise` share. The layer makes the devices at hand look and
  * behave like others:
  *
- *   MOTLEY_GUISE=rx7900,uhd620      the cards that the devices, in the loader's order, pretend to
- * be (cards.c); "-" leaves one as it is; "rx7900@rusticl": that card behind Mesa's platform. What a
- * card says of itself it enforces. MOTLEY_GUISE=cards|host|sick    the plays of guise.c, for
+ *   MOTLEY_GUISE=rx7900,uhd620    the cards that the devices, in the loader's order, pretend to be
+ *     (cards.c); "-" leaves one as it is; "rx7900@rusticl": that card behind Mesa's platform. What
+ * a card says of itself it enforces. MOTLEY_GUISE=cards|host|sick    the plays of guise.c, for
  * test_inventory MOTLEY_ILL_WILL=nan,slow=1:3    how they behave (manners.c); a value may differ by
  * device
+ *
+ * A name that is not known, or a card without a device, ends the process.
  */
 #ifndef MOT_TESTS_GUISE_H
 #define MOT_TESTS_GUISE_H
@@ -65,6 +67,9 @@ struct disguised *guise_of_queue(cl_command_queue queue);
 /* What $MOTLEY_ILL_WILL says under that name for a device: its number, 1 where it gives none, 0
  * where it is not there. */
 double ill_will(const char *name, size_t nth);
+
+/* Whether $MOTLEY_GUISE names one of the plays of guise.c, and no cards. */
+bool guise_play(void);
 
 /* Put the hooks of one file into the table. */
 void cards_hook(cl_icd_dispatch *table);
