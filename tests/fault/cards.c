@@ -5,6 +5,7 @@
  * left out of the lists. */
 #include "fault/guise.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,11 +170,24 @@ static const char *const manners[] = {"nan",       "late",      "shadow",   "ord
                                       "blocks",    "return_us", "ulp",      "slow",
                                       "launch_us", "link",      "turns_ms", "memory_mb"};
 
+/* Past a number, whatever the program's locale takes for a point; at itself where there is none. */
+static const char *read_number(const char *at, double *out)
+{
+    double unit = 1;
+
+    for (*out = 0; isdigit((unsigned char)*at); at++)
+        *out = *out * 10 + (*at - '0');
+    if (*at == '.')
+        while (isdigit((unsigned char)*++at))
+            *out += (*at - '0') * (unit /= 10);
+    return at;
+}
+
 static void check_manner(const char *word)
 {
     const size_t length = strcspn(word, "=");
-    const char *at = word + length;
-    char *end = NULL;
+    const char *at = word + length, *end;
+    double value;
     size_t i;
 
     for (i = 0; i < sizeof manners / sizeof *manners; i++)
@@ -182,7 +196,7 @@ static void check_manner(const char *word)
     if (i == sizeof manners / sizeof *manners)
         refuse("MOTLEY_ILL_WILL", word, "is not a manner");
     for (; *at; at = end) { /* =1:2:3 */
-        (void)strtod(at + 1, &end);
+        end = read_number(at + 1, &value);
         if (end == at + 1 || (*end && *end != ':'))
             refuse("MOTLEY_ILL_WILL", word, "has no number");
     }
@@ -191,7 +205,8 @@ static void check_manner(const char *word)
 double ill_will(const char *name, size_t nth)
 {
     const char *all = getenv("MOTLEY_ILL_WILL");
-    char word[64], value[32];
+    char word[64], text[32];
+    double value;
     size_t i;
 
     for (i = 0; nth_word(all, ',', i, word, sizeof word); i++)
@@ -203,9 +218,11 @@ double ill_will(const char *name, size_t nth)
             continue;
         if (word[length] == '\0')
             return 1;
-        if (nth_word(word + length + 1, ':', nth, value, sizeof value) ||
-            nth_word(word + length + 1, ':', 0, value, sizeof value))
-            return atof(value);
+        if (nth_word(word + length + 1, ':', nth, text, sizeof text) ||
+            nth_word(word + length + 1, ':', 0, text, sizeof text)) {
+            read_number(text, &value);
+            return value;
+        }
     }
     return 0;
 }

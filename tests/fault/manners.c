@@ -6,6 +6,7 @@
  *   shadow       memory given by USE_HOST_PTR is copied: host and device see each other's writes
  *                only through map and unmap
  *   blocks       transfers called non-blocking return when they have ended
+ *   ordinary     so do those whose host side is not mapped memory that the driver allocated
  *   return_us=N  every enqueue returns that late
  *   ulp          / and exp, log, sqrt ... are one unit in the last place off (ulp.c)
  *   slow=X       a kernel takes X times its time; each launch is waited for, so it costs a round
@@ -164,10 +165,71 @@ static cl_int waits_close(cl_command_queue queue, struct waits *waits, cl_int er
 }
 #define WAIT_LIST(waits) (waits).count, (waits).count ? (waits).list : NULL
 
-static cl_bool blocks(cl_command_queue queue, cl_bool blocking)
+/* ---- memory that the driver allocated ---- */
+
+struct mapping {
+    cl_mem mem;
+    const char *host;
+    size_t bytes;
+    struct mapping *next;
+};
+
+static struct mapping *mappings;
+static pthread_mutex_t mappings_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void mapping_add(cl_mem mem, const void *host, size_t bytes)
 {
-    return blocking || ill_will("blocks", guise_of_queue(queue)->nth) > 0;
+    struct mapping *row = NULL;
+    cl_mem_flags flags = 0;
+
+    under.clGetMemObjectInfo(mem, CL_MEM_FLAGS, sizeof flags, &flags, NULL);
+    if (!(flags & CL_MEM_ALLOC_HOST_PTR))
+        return;
+    row = malloc(sizeof *row);
+    if (!row)
+        abort();
+    pthread_mutex_lock(&mappings_lock);
+    *row = (struct mapping){mem, host, bytes, mappings};
+    mappings = row;
+    pthread_mutex_unlock(&mappings_lock);
 }
+
+static void mapping_drop(cl_mem mem, const void *host)
+{
+    struct mapping **at, *row;
+
+    pthread_mutex_lock(&mappings_lock);
+    for (at = &mappings; (row = *at) != NULL; at = &row->next)
+        if (row->mem == mem && row->host == host)
+            break;
+    if (row)
+        *at = row->next;
+    pthread_mutex_unlock(&mappings_lock);
+    free(row);
+}
+
+static bool mapped(const char *host)
+{
+    const struct mapping *row;
+
+    pthread_mutex_lock(&mappings_lock);
+    for (row = mappings; row; row = row->next)
+        if (host >= row->host && host < row->host + row->bytes)
+            break;
+    pthread_mutex_unlock(&mappings_lock);
+    return row != NULL;
+}
+
+static cl_bool blocks(cl_command_queue queue, cl_bool blocking, const void *host)
+{
+    const size_t nth = guise_of_queue(queue)->nth;
+
+    if (!blocking && ill_will("ordinary", nth) > 0)
+        return !mapped(host);
+    return blocking || ill_will("blocks", nth) > 0;
+}
+
+/* ---- transfers ---- */
 
 /* The caller's, where it asked for one. */
 static void give_event(cl_event own, cl_event *event)
@@ -195,8 +257,8 @@ static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem mem, cl_bo
 {
     struct waits waits = waits_open(queue, blocking, count, list);
     cl_event own = NULL;
-    const cl_int error = under.clEnqueueWriteBuffer(queue, mem, blocks(queue, blocking), offset,
-                                                    bytes, host, WAIT_LIST(waits), &own);
+    const cl_int error = under.clEnqueueWriteBuffer(queue, mem, blocks(queue, blocking, host),
+                                                    offset, bytes, host, WAIT_LIST(waits), &own);
 
     if (!error)
         crawl(queue, &own, bytes);
@@ -210,8 +272,8 @@ static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem mem, cl_boo
 {
     struct waits waits = waits_open(queue, blocking, count, list);
     cl_event own = NULL;
-    const cl_int error = under.clEnqueueReadBuffer(queue, mem, blocks(queue, blocking), offset,
-                                                   bytes, host, WAIT_LIST(waits), &own);
+    const cl_int error = under.clEnqueueReadBuffer(queue, mem, blocks(queue, blocking, host),
+                                                   offset, bytes, host, WAIT_LIST(waits), &own);
 
     if (!error)
         crawl(queue, &own, bytes);
@@ -292,6 +354,8 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem mem, cl_bool 
     } else {
         host = under.clEnqueueMapBuffer(queue, mem, blocking, flags, offset, bytes,
                                         WAIT_LIST(waits), event, &error);
+        if (!error)
+            mapping_add(mem, host, bytes);
     }
     if (!error)
         stretch(event, 0);
@@ -308,6 +372,7 @@ static cl_int CL_API_CALL unmap_buffer(cl_command_queue queue, cl_mem mem, void 
     struct shadow row, whole;
     cl_int error;
 
+    mapping_drop(mem, host);
     if (!shadow_find(mem, host, true, &row))
         error = under.clEnqueueUnmapMemObject(queue, mem, host, WAIT_LIST(waits), event);
     else if (row.written && shadow_find(mem, NULL, false, &whole))

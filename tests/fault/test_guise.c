@@ -269,6 +269,32 @@ static void a_source_that_changes_too_early_is_caught(void **state)
     assert_true(first_after_early_change() == 1);
 }
 
+/* As on NVIDIA: a transfer from memory of the driver's own does not block. */
+static void ordinary_memory_blocks_and_the_drivers_does_not(void **state)
+{
+    cl_int error;
+    cl_mem pinned = clCreateBuffer(cl.context, CL_MEM_ALLOC_HOST_PTR, 4096, NULL, &error);
+    cl_mem mem = buffer(N * sizeof(float));
+    float *host, seen[N];
+
+    (void)state;
+    manners("late=50,ordinary");
+    assert_true(first_after_early_change() == 1);
+    host =
+        clEnqueueMapBuffer(cl.queue, pinned, CL_TRUE, CL_MAP_WRITE, 0, 4096, 0, NULL, NULL, &error);
+    assert_int_equal(error, 0);
+    host[N] = 1;
+    assert_int_equal(
+        clEnqueueWriteBuffer(cl.queue, mem, CL_FALSE, 0, sizeof seen, host + N, 0, NULL, NULL), 0);
+    host[N] = 2;
+    assert_int_equal(clFinish(cl.queue), 0);
+    read_back(mem, seen);
+    assert_true(seen[0] == 2);
+    assert_int_equal(clEnqueueUnmapMemObject(cl.queue, pinned, host, 0, NULL, NULL), 0);
+    assert_int_equal(clFinish(cl.queue), 0);
+    clReleaseMemObject(mem), clReleaseMemObject(pinned);
+}
+
 static void a_target_is_written_late(void **state)
 {
     float host[N] = {5}, seen[N] = {0};
@@ -447,6 +473,7 @@ int main(void)
         cmocka_unit_test(it_cannot_be_cut),
         cmocka_unit_test(a_new_buffer_is_full_of_nan),
         cmocka_unit_test(a_source_that_changes_too_early_is_caught),
+        cmocka_unit_test(ordinary_memory_blocks_and_the_drivers_does_not),
         cmocka_unit_test(a_target_is_written_late),
         cmocka_unit_test(a_call_that_does_not_block_returns_late),
         cmocka_unit_test(shared_memory_is_seen_only_through_map_and_unmap),
