@@ -7,7 +7,7 @@ function(motley_oclgrind_test name)
         list(APPEND programs "$<TARGET_FILE:${program}>")
     endforeach()
     string(REPLACE ";" "|" programs "${programs}")
-    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DPROGRAMS=${programs}" "-DCRASHING=dense|selftest|gemm|scan" -DICD=${MOTLEY_ICD_OCLGRIND}
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DPROGRAMS=${programs}" "-DCRASHING=dense|selftest|gemm|scan|update|step" -DICD=${MOTLEY_ICD_OCLGRIND}
         -DOUT=${PROJECT_BINARY_DIR}/oclgrind/${name} -P ${PROJECT_SOURCE_DIR}/tests/support/oclgrind_run.cmake)
     set_tests_properties(${name} PROPERTIES LABELS device TIMEOUT 300)
 endfunction()
@@ -20,6 +20,9 @@ if(MOTLEY_HAVE_OCLGRIND)
         list(APPEND programs ${program})
     endforeach()
     motley_oclgrind_test(oclgrind_ops ${programs})
+    # Norm, verdict and every rule; steps as a trainer makes them.
+    motley_oclgrind_test(oclgrind_update test_update)
+    motley_oclgrind_test(oclgrind_step test_step)
 else()
     message(STATUS "Oclgrind not found: kernels are not checked for races and bounds (sh cmake/setup.sh --tests)")
 endif()

@@ -1,5 +1,6 @@
 # oclgrind_run.cmake - PROGRAMS (separated by |) on Oclgrind alone (ICD: folder of its driver); logs go to the folder OUT.
-# CRASHING: a regular expression of programs on whose kernels the look for uninitialised values itself crashes or errs.
+# CRASHING: a regular expression of programs on whose kernels the look for uninitialised values itself crashes or errs: of
+# the update it calls numbers unwritten that come out with the host's bits.
 # Fails when a program fails, when Oclgrind logs a word or complains of a call, or when it ran no kernel.
 string(REPLACE "|" ";" PROGRAMS "${PROGRAMS}")
 file(REMOVE_RECURSE ${OUT})
