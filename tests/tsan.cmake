@@ -51,7 +51,7 @@ if(MOTLEY_HAVE_TSAN AND NOT MOTLEY_SANITIZE)
             target_link_libraries(tsan_motley PUBLIC motley::clblast)
         endif()
         foreach(source train/test_mirrored.c train/test_balance.c train/test_sent.c train/test_numbers.c train/test_accumulate.c
-                fault/test_agree.c)
+                train/test_streamed.c fault/test_agree.c fault/test_leave.c)
             get_filename_component(name ${source} NAME_WE)
             string(REPLACE "test_" "tsan_train_" name ${name})
             add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
