@@ -5,8 +5,9 @@
 #   sh cmake/setup.sh --env       prints the variable that the drivers here want set, or nothing
 #
 # With apt it installs; for the others it prints the command to run. It says what and why first,
-# becomes root and uses the network only when something is missing. Exit status: 0 when all that the
-# build must have is here, 1 when not (the caller may try all the same), 2 for a wrong option.
+# becomes root and uses the network only when something is missing. With --tests it fetches NVIDIA's
+# ptxas to build/ptxas too ($MOTLEY_BUILD/ptxas), where none is found. Exit status: 0 when all that
+# the build must have is here, 1 when not (the caller may try all the same), 2 for a wrong option.
 #
 # Tests set MOTLEY_SETUP_ROOT: the machine is then looked for below it, and nothing is installed.
 set -u
@@ -85,6 +86,7 @@ libc6-dev             glibc-devel                      glibc                  gl
 make                  make                             make                   make
 cmake                 cmake                            cmake                  cmake
 ocl-icd-opencl-dev    opencl-headers,pkgconfig(OpenCL) opencl-headers,ocl-icd ocl-icd-devel
+python3-pip           python3-pip                      python-pip             python3-pip
 zlib1g-dev            zlib-devel                       zlib                   zlib-devel
 libjansson-dev        jansson-devel                    jansson                libjansson-devel
 libclblast-dev        clblast-devel                    clblast                clblast-devel
@@ -351,6 +353,61 @@ collect_fallback() {
     fi
 }
 
+# ---- NVIDIA's assembler --------------------------------------------------------------------------
+# No package of a distribution's: it comes with a CUDA toolkit, or alone from PyPI. The test
+# `vendors` finds it in the build folder too; nothing here wants root.
+ptxas_at=${MOTLEY_BUILD:-$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)/build}/ptxas
+ptxas_what="NVIDIA's ptxas (nvidia-cuda-nvcc of PyPI, 48 MB)"
+
+have_ptxas() {
+    [ -z "${MOTLEY_PTXAS:-}" ] || return 0
+    have_cmd ptxas || any "$root/usr/local/cuda/bin/ptxas" "$root/opt/cuda/bin/ptxas" ||
+        { [ -z "$root" ] && [ -x "$ptxas_at/ptxas" ]; }
+}
+
+have_pip() {
+    if [ -n "$root" ]; then have_cmd pip3; else python3 -m pip --version >/dev/null 2>&1; fi
+}
+
+collect_ptxas() {
+    [ $tests = no ] || have_ptxas || have_pip || add python3-pip want "fetches NVIDIA's ptxas"
+}
+
+fetch_ptxas() {
+    [ $tests = yes ] && ! have_ptxas || return 0
+    if [ -n "$dry" ]; then
+        say "$ptxas_what would be fetched to $ptxas_at: it assembles kernels for NVIDIA's GPUs"
+        return 0
+    fi
+    if ! have_pip; then
+        say "no pip to fetch $ptxas_what with; kernels for NVIDIA are compiled to PTX only"
+        return 0
+    fi
+    say "fetching $ptxas_what to $ptxas_at"
+    rm -rf "$ptxas_at"
+    mkdir -p "$ptxas_at"
+    if python3 -m pip --disable-pip-version-check download -q --no-deps --only-binary :all: \
+        --retries 1 --timeout 30 -d "$ptxas_at" nvidia-cuda-nvcc >"$ptxas_at/log" 2>&1 &&
+        python3 - "$ptxas_at" >>"$ptxas_at/log" 2>&1 <<'PYTHON'
+import glob, os, sys, zipfile
+
+folder = sys.argv[1]
+wheel = zipfile.ZipFile(glob.glob(os.path.join(folder, "*.whl"))[0])
+inside = [name for name in wheel.namelist() if name.endswith("/bin/ptxas")][0]
+path = os.path.join(folder, "ptxas")
+with open(path, "wb") as out:
+    out.write(wheel.read(inside))
+os.chmod(path, 0o755)
+PYTHON
+    then
+        rm -f "$ptxas_at"/*.whl
+    else
+        say "it could not be fetched (no network? $ptxas_at/log has pip's words);" \
+            'kernels for NVIDIA are compiled to PTX only'
+        rm -f "$ptxas_at"/*.whl "$ptxas_at/ptxas"
+    fi
+}
+
 # ---- installing ----------------------------------------------------------------------------------
 may_become_root() {
     [ "$(id -u)" = 0 ] && return 0
@@ -488,6 +545,7 @@ apt | dnf | pacman | zypper | brew)
     collect_needs
     collect_drivers
     collect_fallback
+    collect_ptxas
     install_list
     fall_back
     setting=$(print_env)
@@ -497,6 +555,7 @@ apt | dnf | pacman | zypper | brew)
 *) refuse "unknown package manager $manager" ;;
 esac
 
+fetch_ptxas
 missing=$(still_missing)
 [ -n "$missing" ] && [ -z "$dry" ] || exit 0
 say "still missing for the build:$missing"

@@ -55,6 +55,21 @@ says_no 'libcmocka-dev' 'oclgrind' 'clinfo' 'intel-opencl-icd'
 run "$work/bare" --tests
 says 'libcmocka-dev' 'oclgrind' 'libopenblas-dev' 'libonnx-testdata' 'mesa-opencl-icd' 'locales'
 
+# NVIDIA's ptxas comes from PyPI, with --tests alone and where there is none.
+fetched="NVIDIA's ptxas (nvidia-cuda-nvcc of PyPI, 48 MB) would be fetched to"
+says 'fetches NVIDIA' "$fetched" 'python3-pip'
+mkdir -p "$work/python/usr/bin"
+: >"$work/python/usr/bin/pip3"
+run "$work/python" --tests
+says "$fetched"
+says_no 'python3-pip'
+run "$work/python"
+says_no 'ptxas'
+mkdir -p "$work/cuda/usr/local/cuda/bin"
+: >"$work/cuda/usr/local/cuda/bin/ptxas"
+run "$work/cuda" --tests
+says_no 'ptxas' 'python3-pip'
+
 # Each vendor's driver; PoCL only should the GPU not show.
 card "$work/intel" card0 0x8086 i915
 run "$work/intel"

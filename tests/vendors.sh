@@ -10,8 +10,9 @@
 # on a compile error, and in a kernel for GPUs on a spill, a private array, more than 32 KB of local
 # memory, a double. A compiler that is missing is skipped with a sentence; exit status 77: all are.
 #
-# MOTLEY_PTXAS names NVIDIA's ptxas where it is not found by itself (a CUDA toolkit, or what PyPI
-# calls nvidia-cuda-nvcc); MOTLEY_VENDORS_JOBS says how many compilers run at a time, 2 if unset.
+# MOTLEY_PTXAS names NVIDIA's ptxas where it is not found by itself (a CUDA toolkit, what PyPI calls
+# nvidia-cuda-nvcc, which cmake/setup.sh --tests fetches); MOTLEY_VENDORS_JOBS says how many
+# compilers run at a time, 2 if unset.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -47,7 +48,8 @@ LIBCLC=$(first /usr/lib/clc/nvptx64--nvidiacl.bc /usr/share/clc/nvptx64--nvidiac
 PTXAS=${MOTLEY_PTXAS:-$(where ptxas)}
 [ -n "$PTXAS" ] || PTXAS=$(first /usr/local/cuda/bin/ptxas /opt/cuda/bin/ptxas \
     "${HOME:-/}"/.local/lib/python3*/site-packages/nvidia/*/bin/ptxas \
-    "${VIRTUAL_ENV:-/}"/lib/python3*/site-packages/nvidia/*/bin/ptxas)
+    "${VIRTUAL_ENV:-/}"/lib/python3*/site-packages/nvidia/*/bin/ptxas \
+    "${work%/*}/ptxas/ptxas" "$root/build/ptxas/ptxas")
 ROCM=$(first /usr/lib/*/amdgcn/bitcode/opencl.bc /usr/lib/amdgcn/bitcode/opencl.bc \
     /opt/rocm/amdgcn/bitcode/opencl.bc)
 ROCM=${ROCM%/opencl.bc}
@@ -90,8 +92,8 @@ add spirv 'SPIR-V' "$CLANG" clang-15 "$LLVM_SPIRV" llvm-spirv-15 "$SPIRV_VAL" sp
 case $families in
 '') say 'no compiler of a GPU vendor is here' && exit 77 ;;
 *nvidia*) [ -n "$PTXAS" ] ||
-    say "NVIDIA is compiled to PTX only: no ptxas (a CUDA toolkit, or nvidia-cuda-nvcc of PyPI;" \
-        "MOTLEY_PTXAS names it)" ;;
+    say "NVIDIA is compiled to PTX only: no ptxas (sh cmake/setup.sh --tests fetches it; a CUDA" \
+        "toolkit has it; MOTLEY_PTXAS names it)" ;;
 esac
 
 clang_is=
