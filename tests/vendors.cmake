@@ -13,3 +13,8 @@ set_tests_properties(vendors PROPERTIES LABELS vendors SKIP_RETURN_CODE 77 PROCE
 add_test(NAME predict COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/vendors/predict_test.sh
     ${CMAKE_CURRENT_SOURCE_DIR}/vendors ${PROJECT_BINARY_DIR}/predict)
 set_tests_properties(predict PROPERTIES LABELS unit)
+
+# Its sentences where a compiler is missing, and what it compiles again.
+add_test(NAME vendors_cache COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/vendors/cache_test.sh
+    ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/vendors_cache $<TARGET_FILE:vendors_list>)
+set_tests_properties(vendors_cache PROPERTIES LABELS vendors)

@@ -150,13 +150,23 @@ rm -f "$work"/src/*
 while read -r program; do
     text_of "$program" >"$work/src/$program.cl"
 done <"$work/programs"
-scripts=$(cat "$0" "$root/tests/vendors/one.sh" | sums)
+"$list" groups >"$work/groups"
+scripts=$(cat "$0" "$root/tests/vendors/one.sh" "$work/groups" | sums)
 
-# The kernels of a text: name, items of a group (what it demands, else 64, as the library takes),
-# and its demand as PTX writes it.
+# The kernels of a text: name, items of a group (what it demands or the host code gives, else 64, as
+# the library takes), its demand as PTX writes it or -, bytes of local memory that are an argument.
 kernels_of() { # program, options
     # shellcheck disable=SC2086 # a list of options
-    "${CC:-cc}" -E -P -x c -D__OPENCL_C_VERSION__=120 $2 "$work/src/$1.cl" | tr '\n' ' ' | awk '{
+    "${CC:-cc}" -E -P -x c -D__OPENCL_C_VERSION__=120 $2 "$work/src/$1.cl" | tr '\n' ' ' |
+        awk -v groups="$work/groups" '
+    BEGIN {
+        while ((getline line < groups) > 0) {
+            split(line, word, " ")
+            given[word[1]] = word[2]
+            bytes[word[1]] = word[3]
+        }
+    }
+    {
         gsub(/(__)?kernel /, "\n")
         count = split($0, part, "\n")
         for (i = 2; i <= count; i++) {
@@ -165,15 +175,15 @@ kernels_of() { # program, options
             head = substr(part[i], 1, RSTART - 1)
             name = substr(part[i], RSTART + 5, RLENGTH - 6)
             gsub(/ /, "", name)
-            items = 64
-            demand = ""
+            items = name in given ? given[name] : 64
+            demand = "-"
             if (match(head, /reqd_work_group_size\([^)]*\)/)) {
                 demand = substr(head, RSTART + 21, RLENGTH - 22)
                 gsub(/ /, "", demand)
                 split(demand, side, ",")
                 items = side[1] * side[2] * side[3]
             }
-            print name, items, demand
+            print name, items, demand, bytes[name] + 0
         }
     }'
 }

@@ -6,8 +6,6 @@
 #include "ops/grid.h"
 
 /* A GPU's group sums a tile of columns; its lanes share the rows. */
-#define COLUMNS 32
-#define LANES 8
 #define CPU_COLUMNS 64 /* of one item */
 
 static mot_status check(const char *op, const struct mot__dense *dense)
@@ -79,8 +77,8 @@ static mot_status bias_backward(mot__device *device, const struct mot__dense *de
                                 const struct mot__dense_back *back)
 {
     const bool cpu = mot__grid_cpu(device);
-    const size_t columns = mot__size_min(COLUMNS, mot__device_facts(device)->max_group);
-    size_t lanes = LANES;
+    const size_t columns = mot__size_min(MOT__BIAS_COLUMNS, mot__device_facts(device)->max_group);
+    size_t lanes = MOT__BIAS_LANES;
 
     while (lanes > 1 && lanes * columns > mot__device_facts(device)->max_group)
         lanes /= 2;

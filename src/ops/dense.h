@@ -17,6 +17,10 @@ struct mot__dense_back {
     struct mot__mem dx;     /* (rows, in); buffer NULL: not wanted (the first layer) */
     bool accumulate;        /* add to dw and db; else overwrite */
 };
+/* The group that sums db on a GPU, where the device takes so many items; each has a float of local
+ * memory. */
+#define MOT__BIAS_COLUMNS 32
+#define MOT__BIAS_LANES 8
 /* rows = 0 writes zeros to dw and db unless it accumulates. */
 mot_status mot__dense_backward(mot__device *device, const struct mot__dense *dense,
                                const struct mot__dense_back *back);

@@ -61,6 +61,8 @@ $1 == "gpu" && wrong() != "" { fault($4 ": " label() " " wrong()) }
 }
 
 END {
+    if (rows == 0)
+        fault("no kernel was judged")
     for (key in proved) {
         split(key, part, " ")
         if (!proved[key] && part[1] != "spirv" && !(part[1] == "ptx" && part[2] == "ill_spill"))
@@ -68,7 +70,8 @@ END {
     }
     print "Kernels as the GPU vendors' compilers make them; nothing here ran on a GPU. Each cell:"
     print "registers, spilled, bytes of private memory, occupancy in %; Intel: registers x SIMD."
-    print "Occupancy: at the group that the kernel demands, else 64 items. local: bytes per group."
+    print "Occupancy: at the group that the kernel demands or the host gives, else 64 items; AMD as its"
+    print "compiler tells it. local: bytes per group, those that come as an argument too."
     print "With a * they are for CPUs; a GPU runs them only where its own kernels compute wrongly."
     print ""
     printf "%-43s %5s", "kernel", "local"

@@ -3,9 +3,12 @@
  * never that wide in OpenCL's eyes, so not all of them. cpu: CPU-class.
  *
  *   list          all of it
- *   list step     the files whose texts make up the program `step`, in their order */
+ *   list step     the files whose texts make up the program `step`, in their order
+ *   list groups   kernels whose group no text demands but the host code gives on a GPU: its items,
+ *                 and the bytes of local memory that come as an argument */
 #include "device/kernels.h"
 #include "device/variants.h"
+#include "ops/dense.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +43,12 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], MOT__STEP) == 0) {
         for (i = 0; mot__step_files[i]; i++)
             puts(mot__step_files[i]);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "groups") == 0) {
+        const size_t items = MOT__BIAS_COLUMNS * MOT__BIAS_LANES;
+
+        printf("bias_backward %zu %zu\n", items, items * sizeof(float));
         return 0;
     }
     for (row = mot__kernel_texts; row->name; row++)

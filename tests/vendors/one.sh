@@ -162,10 +162,11 @@ finish() { # rows of a reader to rows of the file
             limits["tgllp"] = "112 131072 32"
             limits["dg2"] = "128 131072 32"
         }
-        FILENAME == ARGV[1] { group[$1] = $2; next }
+        FILENAME == ARGV[1] { group[$1] = $2; given[$1] = $4; next }
         !($2 in group) { print "one.sh: kernel " $2 " is not in the text" >"/dev/stderr"; exit 1 }
         {
             seen[$1]++
+            if ($6 != "-") $6 += given[$2] # no compiler knows of it
             if ($1 ~ /^sm_/) percent = nvidia($1, $3, $6, group[$2])
             else if ($1 ~ /^gfx/) percent = $8
             else if ($1 == "ptx" || $1 == "spirv") percent = "-"
@@ -189,7 +190,7 @@ nvidia() {
     clang nvptx64--nvidiacl -march=sm_75 -Xclang -mlink-builtin-bitcode -Xclang "$LIBCLC" -O2 -S \
         -o "$out/clang.ptx" "$text"
     # clang drops reqd_work_group_size, which tells ptxas how many registers an item may have.
-    awk 'FILENAME == ARGV[1] { if ($3 != "") size[$1] = $3; next }
+    awk 'FILENAME == ARGV[1] { if ($3 != "-") size[$1] = $3; next }
         /\.entry/ { kernel = $NF; sub(/\(.*/, "", kernel) }
         { print }
         /^\)/ && kernel in size { print ".reqntid " size[kernel]; kernel = "" }' \
