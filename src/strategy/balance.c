@@ -201,21 +201,33 @@ static void forget(struct lane *lane)
     lane->seconds = 0;
 }
 
+/* Every lane so many steps, and one of them for so long: in a loop of the user's own the quick ones
+ * do not wait in their steps. */
+static bool told_enough(const mot__balance *balance)
+{
+    double longest_s = 0;
+    size_t i;
+
+    for (i = 0; i < balance->config.lanes; i++) {
+        if (balance->in[i] && balance->lane[i].samples < MOT__BALANCE_WINDOW / 8)
+            return false;
+        longest_s = fmax(longest_s, balance->in[i] ? balance->lane[i].seconds : 0);
+    }
+    return longest_s >= PERIOD_S;
+}
+
 /* Refit every lane from the window that ended; false while one has not told enough. before_s: of a
  * step; sync_s: the part of it after the last lane's gradients were there. */
 static bool refit(mot__balance *balance, double *before_s, double *sync_s)
 {
     double own, whole, slowest = 0;
-    bool all = true;
+    bool all;
     size_t i;
 
     *before_s = 0;
     mot__lock_take(&balance->lock);
     take_trials(balance);
-    for (i = 0; i < balance->config.lanes; i++)
-        if (balance->in[i] && (balance->lane[i].samples < MOT__BALANCE_WINDOW / 8 ||
-                               balance->lane[i].seconds < PERIOD_S))
-            all = false;
+    all = told_enough(balance);
     for (i = 0; all && i < balance->config.lanes; i++) {
         struct lane *lane = &balance->lane[i];
 
