@@ -394,6 +394,7 @@ struct mot_plan {
     size_t windows;       /* weights and gradients stream through so many each; 0: all stay there */
     uint64_t limit;       /* of its memory */
     struct mot_bytes bytes;
+    uint64_t host; /* of the host's memory, for all devices together: central storage; else 0 */
     char why[256]; /* "4 micro-batches of 512, since 2048 rows need 96 MiB and ..." */
 };
 

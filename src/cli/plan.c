@@ -62,6 +62,11 @@ static void print_plan(const struct options *options, const struct session *sess
     }
     for (i = 0; i < replicas; i++)
         printf("device %s: %s\n", mot_fleet_label(session->fleet, i), plan[i].why);
+    if (plan[0].host > 0) {
+        say_bytes(plan[0].host, text);
+        printf("host: %s of weights and optimizer state, those that hold and those a step writes\n",
+               text);
+    }
     if (measured_later(options, replicas))
         printf("shares: even here; --shares auto measures them when training begins, and gives no "
                "device more rows than it has room for\n");
@@ -80,6 +85,7 @@ static void put_plan(const struct options *options, const struct session *sessio
     put_text(&json, "net", options->net);
     put_count(&json, "batch", session->batch);
     put_bool(&json, "shares_measured_later", measured_later(options, replicas));
+    put_count(&json, "host_bytes", plan[0].host);
     put_array(&json, "devices");
     for (i = 0; i < replicas; i++) {
         put_object(&json, NULL);

@@ -444,6 +444,7 @@ mot_status mot__engine_plan(mot__engine *engine, const struct mot__engine_plan *
     mot__engine_split(engine, wish->rows, engine->share);
     for (i = 0; i < engine->common.replicas; i++) {
         out[i].rows = engine->share[i];
+        out[i].host = mot__variables_held(engine->common.variables);
         if (engine->share[i] == 0 && engine->replica[i].seat != MOT__NO_SEAT)
             snprintf(out[i].why, sizeof out[i].why, "no rows of so small a batch");
     }

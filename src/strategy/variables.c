@@ -49,6 +49,11 @@ size_t mot__variables_bytes(const struct mot__variables_config *config)
     return (2 * rows_of(config) + clips(config)) * config->floats * sizeof(float);
 }
 
+size_t mot__variables_held(const mot__variables *variables)
+{
+    return variables ? mot__variables_bytes(&variables->config) : 0;
+}
+
 static float *zeros(size_t floats)
 {
     const size_t bytes = mot__size_round_up(mot__size_max(floats, 1) * sizeof(float), LINE);

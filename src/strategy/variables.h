@@ -24,6 +24,7 @@ mot_status mot__variables_open(const struct mot__variables_config *config, const
                                mot__variables **out);
 void mot__variables_close(mot__variables *variables); /* accepts NULL */
 size_t mot__variables_bytes(const struct mot__variables_config *config);
+size_t mot__variables_held(const mot__variables *variables); /* the same; 0 for NULL */
 
 /* ---- a step: by each lane, on its own thread, all in the same order ---- */
 

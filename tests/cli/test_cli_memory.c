@@ -41,6 +41,7 @@ static void a_plan_is_told_without_training(void **state)
     place_run(&place, "", "train --data data --devices 0 --plan");
     place_expect(&place, 0, "device 0: 128 rows at once\n");
     assert_null(strstr(place.out, "shares: "));
+    assert_null(strstr(place.out, "\nhost: "));
     place_run(&place, "", "train --data data --devices 0,0 --plan");
     place_expect(&place, 0, "");
     assert_non_null(strstr(place.out, "\nshares: even here; --shares auto measures them"));
@@ -51,6 +52,7 @@ static void a_plan_is_told_without_training(void **state)
     place_expect(&place, 0, "device 0: weights and gradients of some layers at a time, ");
     place_expect(&place, 0, "it is kept on the host (central storage)\n");
     place_expect(&place, 0, "under its limit of 4.4 MiB: they stream layer by layer through ");
+    assert_non_null(strstr(place.out, "\nhost: "));
     assert_int_equal(folder_count(place.here.path), files);
     place_close(&place);
 }
