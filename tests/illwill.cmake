@@ -71,9 +71,10 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         endforeach()
         # Thousands of short transfers: a fiftieth of the delay.
         string(REPLACE "late=1" "late=0.02" hurried "${manners}")
-        foreach(thing agree balance counts gradients sent)
+        foreach(thing agree balance gradients sent)
             guise_test(guise_${card}_${thing} test_${thing} ${card} "${hurried}")
         endforeach()
+        guise_test(guise_${card}_counts test_counts ${card} "${hurried}" "MOTLEY_TEST_SMALL=1")
         guise_test(guise_${card}_vendors test_vendors "${card},-" "${hurried}"
             "MOTLEY_TEST_DEVICES=0,1;MOTLEY_TEST_PLATFORMS=2;MOTLEY_TEST_SMALL=1")
         guise_test(guise_${card}_slow test_loop ${card} "${hurried},slow=3")
@@ -97,10 +98,12 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         foreach(card rx7900 rtx3060)
             guise_test(guise_${card}_clblast test_ops_dense ${card} "nan"
                 "MOTLEY_TEST_SMALL=1;MOTLEY_TEST_DEVICES=0;MOTLEY_GEMM=clblast")
-            foreach(thing mirrored counts mnist)
+            foreach(thing mirrored mnist)
                 guise_test(guise_${card}_${thing}_clblast test_${thing} ${card}
                     "nan,late=0.02,ulp" "MOTLEY_TEST_GEMM=clblast")
             endforeach()
+            guise_test(guise_${card}_counts_clblast test_counts ${card} "nan,late=0.02,ulp"
+                "MOTLEY_TEST_GEMM=clblast;MOTLEY_TEST_SMALL=1")
         endforeach()
         guise_test(guise_rx7900_limits_clblast test_limits rx7900 "nan,late=0.02,ulp"
             "MOTLEY_TEST_GEMM=clblast")
@@ -117,6 +120,7 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
     guise_test(guise_fleet_blocks test_cards "rtx3060,irisxe" "blocks=1:0,return_us=50"
         "MOTLEY_TEST_PAIR=0,1")
     guise_test(guise_fleet_balance test_balance "rtx3060,rtx3060" "slow=1:4" "MOTLEY_TEST_SLOW=1")
+    set_tests_properties(guise_fleet_balance PROPERTIES RUN_SERIAL ON) # its devices' speeds count
     guise_test(guise_fleet_why test_why "rtx3060,rtx3060" "slow=1:6" "MOTLEY_TEST_LAYER=slow")
     guise_test(guise_fleet_launch test_why "rtx3060" "launch_us=5000" "MOTLEY_TEST_LAYER=launch")
     guise_test(guise_fleet_turns test_why "rtx3060,rtx3060" "turns_ms=4" "MOTLEY_TEST_LAYER=turns")

@@ -163,10 +163,10 @@ static void tell_moved(mot__engine *engine, const struct mot__reviewed *found)
 
     write_some(engine, engine->came, "used again", came, sizeof came);
     write_some(engine, engine->went, "left out", went, sizeof went);
-    snprintf(note.text, sizeof note.text,
-             "step %llu: %s%s%s from here on: a step took %.3g ms and should take %.3g ms",
-             (unsigned long long)engine->number, came, came[0] && went[0] ? ", " : "", went,
-             1e3 * found->before_s, 1e3 * found->after_s);
+    mot__text_into(note.text, sizeof note.text,
+                   "step %llu: %s%s%s from here on: a step took %.3g ms and should take %.3g ms",
+                   (unsigned long long)engine->number, came, came[0] && went[0] ? ", " : "", went,
+                   1e3 * found->before_s, 1e3 * found->after_s);
     mot__notes_add(&engine->notes, &note);
 }
 

@@ -58,7 +58,7 @@ static void training_of_another_version_is_refused(void **state)
     const struct mot_trainer_config *trainer = other;
     const struct mot_bench_config bench = mot_bench_config_default();
     struct mot_bench_train seen;
-    struct mot_bench_way way = {.fleet = run.fleet};
+    struct mot_bench_way way = {.fleet = run.fleet, .trainer = {.size = sizeof(size_t)}};
     struct mot_tune_batch pick;
     struct mot_plan plan;
     mot_trainer *opened = NULL;

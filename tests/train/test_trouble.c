@@ -263,7 +263,7 @@ static void too_little_memory_is_told_with_what_would_do(void **state)
 
     (void)state;
     assert_story(mot_trainer_open(fleet, huge, &config, &none), MOT_NO_MEMORY,
-                 "the largest of this network's layers and its gradients need");
+                 "its gradients, one layer at a time, need");
     assert_null(none);
     mot_model_close(huge);
     mot_fleet_close(fleet);
@@ -296,7 +296,7 @@ static void a_device_s_own_limit_goes_before_that_of_all(void **state)
         mot_trainer *none = NULL;
 
         assert_story(mot_trainer_open(fleet, huge, &config, &none), MOT_NO_MEMORY,
-                     "the limit is 307200, and ");
+                     "the limit is 300 KiB; ");
         mot_model_close(huge);
         mot_fleet_close(fleet);
     }
