@@ -34,6 +34,7 @@ struct mot__command { /* queued, and not yet seen to have ended */
     const char *what; /* kernel name, "upload", "download": static or owned by the kernel */
     enum mot__phase phase;
     bool several; /* the last of some that a library queued together */
+    bool compute; /* in that queue, which is in order */
 };
 
 struct mot__choice {

@@ -1,7 +1,7 @@
 # predict.awk - what the cards of cards.txt should reach, from what their vendors' compilers say of
 # our kernels (build/vendors.txt). Nobody has run it on any of them. Run by predict.sh.
 #
-# Products and launches are those of our tile (--gemm tile). Left to itself a card takes CLBlast, but
+# Products and launches are those of our tile (MOTLEY_GEMM=tile). Left to itself a card takes CLBlast, but
 # for the Arc A770: other kernels, which nothing here knows, and for each dense layer one launch
 # more, of bias and activation.
 #
@@ -179,7 +179,7 @@ function cell_of(c, b,    us) {
 END {
     if (here != "")
         exit
-    print "With our tile (--gemm tile); by default most of these cards take CLBlast, which is not reckoned."
+    print "With our tile (MOTLEY_GEMM=tile); by default most of these cards take CLBlast, which is not reckoned."
     print ""
     print "| card | peak GFLOP/s | tile, occupancy | 512\302\263 | 1024\302\263 |" \
         " products of mlp512, batch 128 | samples/s | binds |" \
