@@ -245,11 +245,10 @@ static void tell_left(mot__engine *engine, double after_s, bool stay)
                  (unsigned long long)engine->number, kept, lanes, engine->balanced_rows, rates,
                  engine->leaving.larger);
     else
-        snprintf(
-            note.text, sizeof note.text,
-            "step %llu: using %zu of %zu devices: more are no help at batch %zu, or at a larger "
-            "one %s",
-            (unsigned long long)engine->number, kept, lanes, engine->balanced_rows, rates);
+        snprintf(note.text, sizeof note.text,
+                 "step %llu: using %zu of %zu devices: more are no help at batch %zu, nor at a "
+                 "larger one %s",
+                 (unsigned long long)engine->number, kept, lanes, engine->balanced_rows, rates);
     mot__notes_add(&engine->notes, &note);
 }
 
@@ -318,8 +317,8 @@ mot_status mot__engine_review_shares(mot__engine *engine, size_t rows)
     MOT_TRY(try_idle(engine));
     mot__engine_split(engine, rows, engine->before);
     found = mot__balance_review(engine->common.balance, engine->share);
-    if (engine->leaving.on &&
-        found.before_s > 0) /* the first review that follows changes nothing */
+    /* The first review after a change asks for none: there is nothing else to do then. */
+    if (engine->leaving.on && found.before_s > 0)
         return judge_leaving(engine, found.before_s);
     if (found.what != MOT__REVIEW_KEEP)
         MOT_TRY(change(engine, &found));
