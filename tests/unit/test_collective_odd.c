@@ -9,19 +9,20 @@
 #include <float.h>
 #include <stdlib.h>
 
-enum { LANES = 3, ROUNDS = 6, MOST = 70001 };
+enum { LANES = 4, ROUNDS = 8, MOST = 70001, OVERFLOW = 9 };
 
 struct round {
-    size_t count, lane, index; /* lane LANES: two lanes' finite values overflow */
+    size_t count, lane, index; /* lane: of as many as there are; OVERFLOW: finite values */
     float value;               /* put there; 0: nothing odd */
 };
-static const struct round rounds[ROUNDS] = {{MOST, 1, 50000, NAN}, {MOST, 0, 0, 0},
-                                            {65, 2, 64, INFINITY}, {65, 0, 0, -INFINITY},
-                                            {65, LANES, 33, 0},    {MOST, 0, MOST - 1, NAN}};
+static const struct round rounds[ROUNDS] = {{MOST, 1, 50000, NAN},       {MOST, 0, 0, 0},
+                                            {65, 2, 64, INFINITY},       {65, 0, 0, -INFINITY},
+                                            {MOST, 2, 10, -NAN},         {65, OVERFLOW, 33, 0},
+                                            {MOST, 3, 40000, -INFINITY}, {MOST, 0, MOST - 1, NAN}};
 
 struct worker {
     mot__group *group;
-    size_t rank;
+    size_t rank, lanes;
     float *data;
     mot_status status;
     struct mot__odd_sum seen[ROUNDS];
@@ -34,9 +35,9 @@ static void work(void *user)
     for (size_t r = 0; r < ROUNDS && worker->status == MOT_OK; r++) {
         for (size_t i = 0; i < rounds[r].count; i++)
             worker->data[i] = (float)(i % 7) - 3;
-        if (worker->rank == rounds[r].lane && rounds[r].value != 0)
+        if (worker->rank == rounds[r].lane % worker->lanes && rounds[r].value != 0)
             worker->data[rounds[r].index] = rounds[r].value;
-        if (worker->rank > 0 && rounds[r].lane == LANES)
+        if (worker->rank < 2 && rounds[r].lane == OVERFLOW)
             worker->data[rounds[r].index] = FLT_MAX;
         worker->status =
             mot__group_all_reduce(worker->group, worker->rank, worker->data, rounds[r].count);
@@ -44,36 +45,37 @@ static void work(void *user)
     }
 }
 
-static void run(enum mot__algorithm algorithm)
+static void run(size_t lanes, enum mot__algorithm algorithm)
 {
-    struct worker worker[LANES] = {{NULL, 0, NULL, MOT_OK, {{false, false, 0, 0}}}};
+    struct worker worker[LANES] = {{NULL, 0, 0, NULL, MOT_OK, {{false, false, 0, 0}}}};
     mot__thread *thread[LANES] = {NULL};
     mot__group *group = NULL;
 
-    assert_ok(mot__group_open(LANES, MOST, algorithm, 60, &group));
-    for (size_t i = 0; i < LANES; i++) {
+    assert_ok(mot__group_open(lanes, MOST, algorithm, 60, &group));
+    for (size_t i = 0; i < lanes; i++) {
         worker[i].group = group;
         worker[i].rank = i;
+        worker[i].lanes = lanes;
         worker[i].data = test_floats(MOST);
         assert_ok(mot__thread_open("lane", work, &worker[i], &thread[i]));
     }
-    for (size_t i = 0; i < LANES; i++)
+    for (size_t i = 0; i < lanes; i++)
         mot__thread_join(thread[i]);
-    for (size_t i = 0; i < LANES; i++) {
+    for (size_t i = 0; i < lanes; i++) {
         assert_int_equal(worker[i].status, MOT_OK);
         for (size_t r = 0; r < ROUNDS; r++) {
             const struct mot__odd_sum seen = worker[i].seen[r];
-            const bool overflow = rounds[r].lane == LANES;
+            const bool overflow = rounds[r].lane == OVERFLOW && lanes > 1;
 
             assert_int_equal(seen.found, overflow || rounds[r].value != 0);
             if (!seen.found)
                 continue;
             assert_int_equal(seen.index, rounds[r].index);
-            assert_int_equal(seen.nan, isnan(rounds[r].value));
+            assert_int_equal(seen.nan, !!isnan(rounds[r].value));
             if (overflow)
-                assert_true(seen.lane < LANES); /* any of them */
+                assert_true(seen.lane < lanes); /* any of them */
             else
-                assert_int_equal(seen.lane, rounds[r].lane);
+                assert_int_equal(seen.lane, rounds[r].lane % lanes);
         }
         free(worker[i].data);
     }
@@ -83,8 +85,10 @@ static void run(enum mot__algorithm algorithm)
 static void odd_sums_are_found_and_named_on_every_lane(void **state)
 {
     (void)state;
-    run(MOT__ALGORITHM_DIRECT);
-    run(MOT__ALGORITHM_RING);
+    for (size_t lanes = 1; lanes <= LANES; lanes++) {
+        run(lanes, MOT__ALGORITHM_DIRECT);
+        run(lanes, MOT__ALGORITHM_RING);
+    }
 }
 
 static void the_test_is_of_bits(void **state)
