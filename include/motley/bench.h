@@ -50,6 +50,7 @@ struct mot_breakdown {
     double waiting; /* for other replicas, for the host to launch */
     double others;  /* of waiting: for other replicas; not a part of its own */
     double steady;  /* of forward and backward: takes as long whatever the rows; 0: not asked for */
+    double woken;   /* of waiting: waking up to reduce and to launch anew; not a part of its own */
 };
 mot_status mot_bench_breakdown(mot_trainer *trainer,
                                struct mot_breakdown *part); /* (replicas); waits */
@@ -248,13 +249,14 @@ struct mot_bench_reduce {
     double gbps;     /* bytes / seconds */
     double bus_gbps; /* times 2 (n - 1) / n, as NCCL counts */
     /* What it is made of, without any loss: the slowest of the ways down, up and through host
-     * memory, with the fixed cost of transfers; each as quick as it was in its best round. Memory
-     * is passed as a whole there: what a cache keeps between two parts can beat it. */
-    double bound_s;
+     * memory, with the fixed cost of transfers. Memory is passed as a whole there: what a cache
+     * keeps between two parts can beat it. */
+    double bound_s;      /* of the parts' medians, for seconds */
+    double best_bound_s; /* each as quick as in its best round, for best_s */
     enum mot_bound bound;
-    double up_gbps, down_gbps, host_gbps; /* the best, on all lanes at once; host: read + write */
-    double fixed_s;                       /* one transfer of next to nothing, the best */
-    double meet_s;                        /* the lanes' threads meeting, the best; in no bound */
+    double up_gbps, down_gbps, host_gbps; /* on all lanes at once; host: read + write */
+    double fixed_s;                       /* one transfer of next to nothing */
+    double meet_s;                        /* the lanes' threads meeting; in no bound */
     size_t rounds;
 };
 /* bytes over all devices of the fleet; ring or direct. */

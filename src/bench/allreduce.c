@@ -12,8 +12,8 @@
  * the lanes' threads have to meet is no part of T*.
  *
  * Every figure is measured on all lanes at once: they start at an agreed moment, and the last
- * lane's time counts. A round measures each part once beside one all-reduce. Of the parts the best
- * round counts, since noise only slows; of the all-reduce the median is told, and the best. */
+ * lane's time counts. A round measures each part once beside one all-reduce. Like is held beside
+ * like: the median all-reduce beside T* of the parts' medians, the best beside T* of the best. */
 #include "bench/allreduce.h"
 #include "base/clock.h"
 #include "base/median.h"
@@ -54,6 +54,7 @@ struct lane_result {
 struct reduce {
     mot__group *group;
     size_t lanes, floats;
+    bool ring;
     double seconds;
     atomic_bool copied;         /* by at least one lane */
     struct lane_result *result; /* (lanes) */
@@ -145,6 +146,14 @@ MOT__WIDE static void sum_up(float *restrict sum, const float *restrict other, s
         sum[i] += other[i];
 }
 
+/* Where the segment begins whose sums this lane ends, which its core's caches may hold. */
+static size_t segment_at(const struct side *side)
+{
+    const size_t lanes = side->reduce->lanes;
+
+    return (side->rank + side->reduce->ring) % lanes * (side->reduce->floats / lanes);
+}
+
 /* What the host must at least do: this lane's segment of every lane's bytes, read and written once.
  */
 static mot_status do_touch(struct side *side)
@@ -154,7 +163,7 @@ static mot_status do_touch(struct side *side)
     size_t lane;
 
     for (lane = 0; lane < lanes; lane++)
-        touch(side->reduce->host[lane] + side->rank * part, part, scale);
+        touch(side->reduce->host[lane] + segment_at(side), part, scale);
     return MOT_OK;
 }
 
@@ -164,8 +173,8 @@ static mot_status do_sum(struct side *side)
     float *const *host = side->reduce->host;
     size_t at, lane, count;
 
-    for (at = side->rank * part; at < (side->rank + 1) * part; at += count) {
-        count = mot__size_min(PIECE, (side->rank + 1) * part - at);
+    for (at = segment_at(side); at < segment_at(side) + part; at += count) {
+        count = mot__size_min(PIECE, segment_at(side) + part - at);
         for (lane = 1; lane < side->reduce->lanes; lane++)
             sum_up(host[0] + at, host[lane] + at, count);
         for (lane = 1; lane < side->reduce->lanes; lane++)
@@ -285,27 +294,45 @@ done:
 
 /* ---- what follows from them ---- */
 
+/* The slowest of the three ways. */
+static double most_of(const struct mot__reduce_times *t, const struct mot__reduce_parts *p,
+                      enum mot_bound *bound)
+{
+    const double down = fmax(p->down - p->small_down, 0), up = fmax(p->up - p->small_up, 0);
+    const double host = p->host * (t->copied ? 1.5 : 1), most = fmax(fmax(up, down), host);
+
+    *bound = most < p->small_down + p->small_up ? MOT_BOUND_LATENCY
+             : most == host                     ? MOT_BOUND_HOST
+             : most == up                       ? MOT_BOUND_UP
+                                                : MOT_BOUND_DOWN;
+    return most;
+}
+
+static double least_of(const struct mot__reduce_times *t, const struct mot__reduce_parts *p,
+                       enum mot_bound *bound)
+{
+    const double fixed = (p->small_down + p->small_up) / 2, most = most_of(t, p, bound);
+
+    return most + (t->copied ? 2 * sqrt(2 * most * fixed) : 0) + 2 * fixed;
+}
+
 void mot__reduce_judge(const struct mot__reduce_times *t, struct mot_bench_reduce *out)
 {
+    const struct mot__reduce_parts *p = &t->median;
     const double bytes = (double)t->bytes, n = (double)t->lanes;
-    const double fixed = (t->small_down + t->small_up) / 2;
-    const double down = fmax(t->down - t->small_down, 0), up = fmax(t->up - t->small_up, 0);
-    const double host = t->host * (t->copied ? 1.5 : 1), most = fmax(fmax(up, down), host);
+    enum mot_bound unused;
 
-    out->seconds = t->run;
-    out->best_s = t->best;
-    out->gbps = bytes / t->run * 1e-9;
+    out->seconds = p->run;
+    out->best_s = t->best.run;
+    out->gbps = bytes / p->run * 1e-9;
     out->bus_gbps = out->gbps * 2 * (n - 1) / n;
-    out->bound_s = most + (t->copied ? 2 * sqrt(2 * most * fixed) : 0) + 2 * fixed;
-    out->bound = most < 2 * fixed ? MOT_BOUND_LATENCY
-                 : most == host   ? MOT_BOUND_HOST
-                 : most == up     ? MOT_BOUND_UP
-                                  : MOT_BOUND_DOWN;
-    out->up_gbps = bytes / t->up * 1e-9;
-    out->down_gbps = bytes / t->down * 1e-9;
-    out->host_gbps = 2 * n * bytes / t->host * 1e-9;
-    out->fixed_s = fixed;
-    out->meet_s = t->meet;
+    out->best_bound_s = least_of(t, &t->best, &unused);
+    out->bound_s = least_of(t, p, &out->bound);
+    out->up_gbps = bytes / p->up * 1e-9;
+    out->down_gbps = bytes / p->down * 1e-9;
+    out->host_gbps = 2 * n * bytes / p->host * 1e-9;
+    out->fixed_s = (p->small_down + p->small_up) / 2;
+    out->meet_s = p->meet;
 }
 
 /* Of each round what the last lane took, the shortest first. */
@@ -322,23 +349,29 @@ static const double *sorted(const struct reduce *reduce, enum part part)
     return last;
 }
 
+static struct mot__reduce_parts parts_at(const double *const of[PARTS], size_t round)
+{
+    return (struct mot__reduce_parts){.run = of[PART_RUN][round],
+                                      .down = of[PART_DOWN][round],
+                                      .up = of[PART_UP][round],
+                                      .host = fmin(of[PART_TOUCH][round], of[PART_SUM][round]),
+                                      .small_down = of[PART_SMALL_DOWN][round],
+                                      .small_up = of[PART_SMALL_UP][round],
+                                      .meet = of[PART_MEET][round]};
+}
+
 static void judge(const struct reduce *reduce, struct mot_bench_reduce *out)
 {
     const size_t rounds = reduce->result[0].rounds;
-    const double *run = sorted(reduce, PART_RUN);
-    const struct mot__reduce_times times = {
-        .bytes = reduce->floats * sizeof(float),
-        .lanes = reduce->lanes,
-        .copied = reduce->copied,
-        .run = run[rounds / 2],
-        .best = run[0],
-        .down = *sorted(reduce, PART_DOWN),
-        .up = *sorted(reduce, PART_UP),
-        .host = fmin(*sorted(reduce, PART_TOUCH), *sorted(reduce, PART_SUM)),
-        .small_down = *sorted(reduce, PART_SMALL_DOWN),
-        .small_up = *sorted(reduce, PART_SMALL_UP),
-        .meet = *sorted(reduce, PART_MEET)};
+    struct mot__reduce_times times = {
+        .bytes = reduce->floats * sizeof(float), .lanes = reduce->lanes, .copied = reduce->copied};
+    const double *of[PARTS];
+    enum part part;
 
+    for (part = 0; part < PARTS; part++)
+        of[part] = sorted(reduce, part);
+    times.best = parts_at(of, 0);
+    times.median = parts_at(of, rounds / 2);
     mot__reduce_judge(&times, out);
     out->rounds = rounds;
 }
@@ -384,6 +417,7 @@ mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double
     if (reduce) {
         reduce->lanes = lanes;
         reduce->floats = bytes / sizeof(float);
+        reduce->ring = ring;
         reduce->seconds = seconds;
         reduce->result = calloc(lanes, sizeof *reduce->result);
         reduce->host = calloc(lanes, sizeof *reduce->host);

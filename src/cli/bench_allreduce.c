@@ -12,7 +12,7 @@ static const char *const bound_name[] = {[MOT_BOUND_UP] = "upload",
 /* NULL: it could not be had. */
 static void tell_row(struct bench *bench, size_t bytes, bool ring, const struct mot_bench_reduce *r)
 {
-    static const struct mot_bench_reduce none = {NAN, NAN, NAN, NAN, NAN, MOT_BOUND_LATENCY,
+    static const struct mot_bench_reduce none = {NAN, NAN, NAN, NAN, NAN, NAN, MOT_BOUND_LATENCY,
                                                  NAN, NAN, NAN, NAN, NAN, 0};
     const char *how = ring ? "ring" : "direct", *bound = r ? bound_name[r->bound] : NULL;
 
@@ -22,7 +22,7 @@ static void tell_row(struct bench *bench, size_t bytes, bool ring, const struct 
     if (bench_people(bench) && r)
         printf("%10zu  %-6s  %10.1f  %10.1f  %7.2f  %7.2f  %10.1f  %5.2f  %5.2f  %s\n", bytes, how,
                r->seconds * 1e6, r->best_s * 1e6, r->gbps, r->bus_gbps, r->bound_s * 1e6,
-               r->seconds / r->bound_s, r->best_s / r->bound_s, bound);
+               r->seconds / r->bound_s, r->best_s / r->best_bound_s, bound);
     fflush(stdout);
     r = r ? r : &none;
     put_object(&bench->json, NULL);
@@ -33,8 +33,9 @@ static void tell_row(struct bench *bench, size_t bytes, bool ring, const struct 
     put_number(&bench->json, "gbps", r->gbps);
     put_number(&bench->json, "bus_gbps", r->bus_gbps);
     put_number(&bench->json, "bound_s", r->bound_s);
+    put_number(&bench->json, "best_bound_s", r->best_bound_s);
     put_number(&bench->json, "of_bound", r->seconds / r->bound_s);
-    put_number(&bench->json, "best_of_bound", r->best_s / r->bound_s);
+    put_number(&bench->json, "best_of_bound", r->best_s / r->best_bound_s);
     put_text(&bench->json, "bound", bound);
     put_number(&bench->json, "up_gbps", r->up_gbps);
     put_number(&bench->json, "down_gbps", r->down_gbps);

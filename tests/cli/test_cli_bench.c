@@ -335,7 +335,8 @@ static void allreduce_has_both_ways_beside_their_bound(void **state)
         const json_t *row = json_array_get(rows, i);
 
         texts_in(row, "algorithm bound");
-        numbers_in(row, "bytes seconds best_s gbps bus_gbps bound_s of_bound best_of_bound up_gbps "
+        numbers_in(row, "bytes seconds best_s gbps bus_gbps bound_s best_bound_s of_bound "
+                        "best_of_bound up_gbps "
                         "down_gbps host_gbps "
                         "fixed_s meet_s rounds");
         assert_string_equal(json_string_value(json_object_get(row, "algorithm")),
