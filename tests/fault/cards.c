@@ -166,9 +166,9 @@ static void refuse(const char *variable, const char *word, const char *why)
     abort();
 }
 
-static const char *const manners[] = {"nan",       "late",      "shadow",   "ordinary",
-                                      "blocks",    "return_us", "ulp",      "slow",
-                                      "launch_us", "link",      "turns_ms", "memory_mb"};
+static const char *const manners[] = {"nan",       "late",      "shadow",   "ordinary",  "blocks",
+                                      "return_us", "ulp",       "slow",     "launch_us", "link",
+                                      "turns_ms",  "chance_ms", "start_us", "memory_mb"};
 
 /* Past a number, whatever the program's locale takes for a point; at itself where there is none. */
 static const char *read_number(const char *at, double *out)

@@ -11,17 +11,20 @@
  *   ulp          / and exp, log, sqrt ... are one unit in the last place off (ulp.c)
  *   slow=X       a kernel takes X times its time; each launch is waited for, so it costs a round
  *                trip more
+ *   start_us=N   a kernel takes that much longer, whatever it computes; each is waited for
  *   launch_us=N  each kernel takes that long before it begins
  *   link=X       transfers run at X GB/s; each is waited for
  *   turns_ms=N   others use the devices too, in turn: for 20 ms each loss is launched that late on
  *                the even ones, for the next 20 ms on the odd ones
+ *   chance_ms=X  each loss is launched that late on average, by dice of each device
  *
- * What slow and link add is in the events' times too.
+ * What slow, start_us and link add is in the events' times too.
  *
  * Queues are expected to be in order, each device in contexts of its own. */
 #include "fault/guise.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -442,19 +445,42 @@ static double pay(cl_event event, double times)
     return paid;
 }
 
+/* What starting this one takes. */
+static double start(cl_event event, double seconds)
+{
+    if (!(seconds > 0) || under.clWaitForEvents(1, &event) != CL_SUCCESS)
+        return 0;
+    sleep_s(seconds);
+    return seconds;
+}
+
+/* Exponentially distributed, of average 1; the same dice in every run. */
+static double throw_dice(size_t nth)
+{
+    static _Thread_local uint64_t dice;
+
+    dice = (dice ? dice : 2 * nth + 1) * 6364136223846793005u + 1442695040888963407u;
+    return -log(((double)(dice >> 11) + 1) / 9007199254740992.0);
+}
+
 /* Once a step, by the kernel's name; none of the devices is slow for long. */
-static void take_turns(const struct disguised *device, cl_kernel kernel)
+static void be_late(const struct disguised *device, cl_kernel kernel)
 {
     const double late_ms = ill_will("turns_ms", device->nth);
+    const double chance_ms = ill_will("chance_ms", device->nth);
     struct timespec now;
     char name[64] = "";
 
-    if (!(late_ms > 0))
+    if (!(late_ms > 0 || chance_ms > 0))
         return;
     clock_gettime(CLOCK_MONOTONIC, &now);
     under.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
-    if (strcmp(name, "loss_record") == 0 && ((size_t)now.tv_nsec / 20000000 + device->nth) % 2 == 0)
+    if (strcmp(name, "loss_record") != 0)
+        return;
+    if (((size_t)now.tv_nsec / 20000000 + device->nth) % 2 == 0)
         sleep_s(1e-3 * late_ms);
+    if (chance_ms > 0)
+        sleep_s(1e-3 * chance_ms * throw_dice(device->nth));
 }
 
 static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
@@ -464,15 +490,16 @@ static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kerne
 {
     struct disguised *device = guise_of_queue(queue);
     const double times = ill_will("slow", device->nth);
+    const double start_s = 1e-6 * ill_will("start_us", device->nth);
     cl_event own = NULL;
     cl_int error;
 
     sleep_s(1e-6 * ill_will("launch_us", device->nth));
-    take_turns(device, kernel);
+    be_late(device, kernel);
     error =
         under.clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, count, list, &own);
     if (!error)
-        stretch(&own, times > 1 ? pay(own, times) : 0);
+        stretch(&own, start(own, start_s) + (times > 1 ? pay(own, times) : 0));
     give_event(error ? NULL : own, event);
     return returned(device, error);
 }
