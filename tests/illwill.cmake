@@ -11,7 +11,7 @@ if(MOTLEY_HAVE_LAYERS)
         ${fault}/ulp.c)
     target_include_directories(guise PRIVATE ${OpenCL_INCLUDE_DIRS} ${CMAKE_CURRENT_SOURCE_DIR})
     target_compile_definitions(guise PRIVATE _POSIX_C_SOURCE=200809L)
-    target_link_libraries(guise PRIVATE motley_flags Threads::Threads)
+    target_link_libraries(guise PRIVATE motley_flags Threads::Threads m)
     add_dependencies(test_faults guise)
     target_compile_definitions(test_faults PRIVATE FAULT_GUISE="$<TARGET_FILE:guise>")
 endif()
@@ -121,11 +121,19 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         "MOTLEY_TEST_PAIR=0,1")
     guise_test(guise_fleet_balance test_balance "rtx3060,rtx3060" "slow=1:4" "MOTLEY_TEST_SLOW=1")
     set_tests_properties(guise_fleet_balance PROPERTIES RUN_SERIAL ON) # its devices' speeds count
+    # What limits the speed, each cause by sleep, so that what a cure gives does not go by what else
+    # the machine does: what each device takes alone is sleep, too.
     guise_test(guise_fleet_why test_why "rtx3060,rtx3060" "slow=1:6" "MOTLEY_TEST_LAYER=slow")
+    guise_test(guise_fleet_leave test_why "rtx3060,rtx3060" "start_us=500:4000"
+        "MOTLEY_TEST_LAYER=leave")
     guise_test(guise_fleet_launch test_why "rtx3060" "launch_us=5000" "MOTLEY_TEST_LAYER=launch")
-    guise_test(guise_fleet_turns test_why "rtx3060,rtx3060" "turns_ms=4" "MOTLEY_TEST_LAYER=turns")
-    guise_test(guise_fleet_link test_why "rtx3060,rtx3060" "link=0:0.002" "MOTLEY_TEST_LAYER=link")
-    guise_test(guise_fleet_links test_why "rtx3060,rtx3060" "link=0.002" "MOTLEY_TEST_LAYER=links")
+    guise_test(guise_fleet_start test_why "rtx3060" "start_us=5000" "MOTLEY_TEST_LAYER=start")
+    guise_test(guise_fleet_chance test_why "rtx3060,rtx3060,rtx3060,rtx3060" "chance_ms=10"
+        "POCL_DEVICES=pthread pthread pthread pthread" "MOTLEY_TEST_LAYER=chance")
+    guise_test(guise_fleet_link test_why "rtx3060,rtx3060" "launch_us=1000,link=0:0.002"
+        "MOTLEY_TEST_LAYER=link")
+    guise_test(guise_fleet_links test_why "rtx3060,rtx3060" "launch_us=1000,link=0.002"
+        "MOTLEY_TEST_LAYER=links")
 else()
     set_tests_properties(test_guise test_disguise test_harm PROPERTIES DISABLED ON)
 endif()

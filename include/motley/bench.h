@@ -49,13 +49,19 @@ struct mot_breakdown {
     double update;  /* verdict and update */
     double waiting; /* for other replicas, for the host to launch */
     double others;  /* of waiting: for other replicas; not a part of its own */
-    double steady;  /* of forward and backward: takes as long whatever the rows; 0: not asked for */
-    double woken;   /* of waiting: waking up to reduce and to launch anew; not a part of its own */
+    /* Of waiting, not parts of their own: */
+    double woken;    /* waking up to reduce and to launch anew */
+    double updating; /* launching the update */
+    /* Of forward and backward, what more rows do not add to; 0: not asked for. */
+    double steady;        /* up to twice the rows */
+    double steady_far;    /* up to eight times: tiles fill, others serve */
+    double cold;          /* of both: what an update costs them, by what it leaves in caches */
+    double steady_upload; /* of the upload */
 };
 mot_status mot_bench_breakdown(mot_trainer *trainer,
                                struct mot_breakdown *part); /* (replicas); waits */
-/* Fill in steady for each replica: two small trials of its last shard, some milliseconds. Their
- * time is not counted: call it right after mot_bench_breakdown. */
+/* Fill in the last four for each replica: small trials of its last shard, some
+ * milliseconds. Their time is not counted: call it right after mot_bench_breakdown. */
 mot_status mot_bench_steady(mot_trainer *trainer, struct mot_breakdown *part);
 
 /* Bytes on one replica's device, as it is now. */

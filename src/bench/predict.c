@@ -1,11 +1,14 @@
 /* predict.c - a step of replica i takes
  *
- *     rest_i + rows_i * row_i + (update_i + traffic_i) / updates
+ *     rest_i + rows_i * row_i + (update_i + traffic_i) / k + meeting / sqrt(k)
  *
- * row_i: upload, forward and backward of one row, without what they take whatever the rows;
- * traffic_i: staging, adding, and meeting the others, none where it is alone; rest_i: that steady
- * part, launching and waking up. The slowest replica ends the step. Data that is late sets the pace
- * whatever the devices do. All parts are read off the breakdown of the steps that were run. */
+ * with k steps to an update. row_i: upload, forward and backward of one row, without what they take
+ * whatever the rows; update_i: with launching it and what it costs the passes after it; traffic_i:
+ * staging, adding and waking up for it, none where it is alone, nor then meeting: waiting for the
+ * others though none is slow, by chances that half make up for each other over k steps. rest_i:
+ * what is left of that steady part, and launching. The slowest replica ends the step. Data that is
+ * late sets the pace whatever the devices do. All parts are read off the breakdown of the steps
+ * that were run. */
 #include "bench/predict.h"
 
 #include <math.h>
@@ -13,7 +16,7 @@
 #define LATE 0.05 /* of the time without data: the source sets the pace; below, it is a hiccup */
 
 struct parts { /* of a step of this replica as it is now; the step is 1 */
-    double row, rest, update, traffic;
+    double row, rest, update, traffic, meeting;
 };
 
 static double idle_of(const struct mot_breakdown *b)
@@ -49,17 +52,39 @@ double mot__meeting(const struct mot_reckoning *r)
     return least;
 }
 
-static struct parts parts_of(const struct mot_reckoning *r, size_t i)
+#define NEAR 2
+#define FAR 8 /* times the rows: as steady and steady_far are measured */
+
+/* What so many times the rows would not add to: of the line through that many and the rows now, by
+ * the measured costs of one, two and eight times. */
+static double steady_at(const struct mot_breakdown *b, double times)
+{
+    const double near = NEAR - (NEAR - 1) * b->steady, far = FAR - (FAR - 1) * b->steady_far;
+    const double at = fmin(times, FAR);
+    double cost;
+
+    if (!(at > NEAR))
+        return b->steady;
+    cost = near + (far - near) * (at - NEAR) / (FAR - NEAR);
+    return fmin(fmax(1 - (cost - 1) / (at - 1), 0), 1);
+}
+
+/* times: about so many times the rows it has. */
+static struct parts parts_of(const struct mot_reckoning *r, size_t i, double times)
 {
     const struct mot_breakdown *b = &r->part[i];
-    const double steady = b->steady * (b->forward + b->backward);
-    const double rows = b->upload + b->forward + b->backward - steady;
+    const double passes = b->forward + b->backward;
+    const double steady = steady_at(b, times) * passes;
+    const double cold = fmin(b->cold * passes, steady);
+    const double uploading = b->steady_upload * b->upload;
+    const double rows = b->upload - uploading + passes - steady;
 
     return (struct parts){.row = r->share[i] ? rows / (double)r->share[i] : INFINITY,
-                          .rest =
-                              b->waiting - b->others + (b->input < LATE ? b->input : 0) + steady,
-                          .update = b->update,
-                          .traffic = b->staging + b->reduce + mot__meeting(r)};
+                          .rest = b->waiting - b->others - b->woken - b->updating +
+                                  (b->input < LATE ? b->input : 0) + uploading + steady - cold,
+                          .update = b->update + b->updating + cold,
+                          .traffic = b->staging + b->reduce + b->woken,
+                          .meeting = mot__meeting(r)};
 }
 
 static bool takes_part(const struct mot_reckoning *r, const struct mot__change *change, size_t i)
@@ -79,8 +104,13 @@ static size_t count_of(const struct mot_reckoning *r, const struct mot__change *
 
 static double fixed_of(const struct parts *p, const struct mot__change *change, bool alone)
 {
-    return p->rest + (p->update + (alone ? 0 : p->traffic)) / (double)change->fewer;
+    const double fewer = (double)change->fewer;
+    const double others = alone ? 0 : p->traffic / fewer + p->meeting / sqrt(fewer);
+
+    return p->rest + p->update / fewer + others;
 }
+
+static const struct mot__change as_now = {1, 1, false, MOT__ALL, MOT__ALL};
 
 /* All end together: rows_i = (t - fixed_i) / row_i, which sum to the batch. A replica whose fixed
  * part is longer gets no rows and still must be waited for. */
@@ -88,6 +118,8 @@ static double balanced_step(const struct mot_reckoning *r, const struct mot__cha
 {
     const bool alone = count_of(r, change) == 1;
     const double batch = (double)(change->times * r->batch);
+    const double times =
+        (double)(change->times * count_of(r, &as_now)) / (double)count_of(r, change);
     double t = INFINITY, before, most, rows, rate;
     size_t i;
 
@@ -95,7 +127,7 @@ static double balanced_step(const struct mot_reckoning *r, const struct mot__cha
         before = t;
         rows = batch, rate = 0, most = 0;
         for (i = 0; i < r->replicas; i++) {
-            const struct parts p = parts_of(r, i);
+            const struct parts p = parts_of(r, i, times);
             const double fixed = fixed_of(&p, change, alone);
 
             if (!takes_part(r, change, i))
@@ -134,21 +166,28 @@ static double split_step(const struct mot_reckoning *r, const struct mot__change
     if (given <= 0)
         return INFINITY;
     for (i = 0; i < r->replicas; i++) {
-        const struct parts p = parts_of(r, i);
+        struct parts p;
 
         if (!takes_part(r, change, i))
             continue;
         rows = (double)(change->times * r->batch) * weight_of(r, i) / given;
+        p = parts_of(r, i, rows / (double)r->share[i]);
         most = fmax(most, fixed_of(&p, change, alone) + (rows > 0 ? rows * p.row : 0));
     }
     return most;
 }
 
+/* Data is late where the last to meet the others waited for it: they wait for the data with it. */
 double mot__late(const struct mot_reckoning *r)
 {
-    const struct mot_breakdown *b = &r->part[mot__slowest(r)];
+    const double meeting = mot__meeting(r);
+    double input = 0;
+    size_t i;
 
-    return b->input < LATE ? 0 : idle_of(b) - mot__meeting(r);
+    for (i = 0; i < r->replicas; i++)
+        if (!mot__absent(r, i) && r->part[i].others <= meeting)
+            input = fmax(input, r->part[i].input);
+    return input < LATE ? 0 : idle_of(&r->part[mot__slowest(r)]) - meeting;
 }
 
 double mot__gain(const struct mot_reckoning *r, const struct mot__change *change)

@@ -48,7 +48,7 @@ done:
 mot_status mot_bench_steady(mot_trainer *trainer, struct mot_breakdown *part)
 {
     const size_t replicas = mot_trainer_replicas(trainer);
-    double *steady = calloc(replicas, sizeof *steady);
+    struct mot__steady *steady = calloc(replicas, sizeof *steady);
     struct mot__spent *spent = calloc(replicas, sizeof *spent);
     mot_status status = MOT_OK;
     size_t i;
@@ -58,8 +58,12 @@ mot_status mot_bench_steady(mot_trainer *trainer, struct mot_breakdown *part)
         goto done;
     }
     MOT_TRY(mot__engine_steady(trainer->engine, steady));
-    for (i = 0; i < replicas; i++)
-        part[i].steady = steady[i];
+    for (i = 0; i < replicas; i++) {
+        part[i].steady = steady[i].near;
+        part[i].steady_far = steady[i].far;
+        part[i].cold = steady[i].cold;
+        part[i].steady_upload = steady[i].upload;
+    }
     MOT_TRY(mot__engine_spent(trainer->engine, spent)); /* forget the trials */
     trainer->spent_s = mot__clock_s();
 done:

@@ -213,6 +213,8 @@ void mot__device_phase(mot__device *device, enum mot__phase phase);
  * moment counts once, for the command that began first. All zero without profiling. */
 struct mot__phases {
     double s[MOT__PHASES];
+    double before_s[MOT__PHASES]; /* the device stood still until such a command began */
+    uint64_t commands[MOT__PHASES];
 };
 void mot__device_phases(mot__device *device, struct mot__phases *out); /* reads and clears */
 

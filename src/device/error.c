@@ -77,11 +77,16 @@ mot_status mot__cl_fail(mot__device *device, cl_int error, const char *format, .
                      text_of(error), error);
 }
 
-/* The part of [begin, end) that no earlier command covers goes to the phase. */
+/* The part of [begin, end) that no earlier command covers goes to the phase, and what lies between
+ * the two. */
 static void add_phase(mot__device *device, enum mot__phase phase, cl_ulong begin, cl_ulong end)
 {
-    if (begin > device->clock_end)
+    device->phases.commands[phase]++;
+    if (begin > device->clock_end) {
+        if (device->clock_end > 0)
+            device->phases.before_s[phase] += 1e-9 * (double)(begin - device->clock_end);
         device->clock_end = begin;
+    }
     if (end > device->clock_end) {
         device->phases.s[phase] += 1e-9 * (double)(end - device->clock_end);
         device->clock_end = end;

@@ -7,6 +7,7 @@
 #include "ops/selftest.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DEPTH 4 /* steps whose rows may be on their way */
 
@@ -212,21 +213,46 @@ static size_t fill(const mot__feed *feed, const mot_batch *batch, size_t begin, 
     return rows * sizeof *index;
 }
 
-mot_status mot__feed_load(mot__feed *feed, const mot_batch *batch, size_t begin, size_t rows,
-                          struct mot__mem x, struct mot__mem y)
+/* Without a batch: rows of zeros, or the first sample again and again. */
+static size_t fill_any(const mot__feed *feed, size_t rows, bool resident, unsigned char *host)
 {
-    const bool resident = feed->resident_id && feed->resident_id == batch->samples->id;
+    const size_t bytes =
+        resident ? rows * sizeof(uint32_t) : x_begin(feed, rows) + rows * feed->x_bytes;
+
+    memset(host, 0, bytes);
+    return bytes;
+}
+
+static mot_status load(mot__feed *feed, const mot_batch *batch, size_t begin, size_t rows,
+                       bool resident, struct mot__mem x, struct mot__mem y)
+{
     mot__stage *stage = feed->stage[feed->next];
     mot_status status = MOT_OK;
+    unsigned char *host;
     size_t bytes;
 
     feed->next = (feed->next + 1) % DEPTH;
     if (feed->loads++ >= DEPTH)
         MOT_TRY(mot__stage_wait(stage, 0));
-    bytes = fill(feed, batch, begin, rows, resident, mot__stage_host(stage));
+    host = mot__stage_host(stage);
+    bytes = batch ? fill(feed, batch, begin, rows, resident, host)
+                  : fill_any(feed, rows, resident, host);
     MOT_TRY(mot__stage_up(stage, 0, bytes));
     MOT_TRY(gather(feed, stage, rows, resident, x, y));
     MOT_TRY(mot__stage_take(stage, 0));
 done:
     return status;
+}
+
+mot_status mot__feed_load(mot__feed *feed, const mot_batch *batch, size_t begin, size_t rows,
+                          struct mot__mem x, struct mot__mem y)
+{
+    const bool resident = feed->resident_id && feed->resident_id == batch->samples->id;
+
+    return load(feed, batch, begin, rows, resident, x, y);
+}
+
+mot_status mot__feed_any(mot__feed *feed, size_t rows, struct mot__mem x, struct mot__mem y)
+{
+    return load(feed, NULL, 0, rows, feed->resident_id != 0, x, y);
 }

@@ -31,5 +31,7 @@ mot_status mot__feed_resident(mot__feed *feed, const struct mot__samples *sample
  * still in use. */
 mot_status mot__feed_load(mot__feed *feed, const mot_batch *batch, size_t begin, size_t rows,
                           struct mot__mem x, struct mot__mem y);
+/* The same with rows of no meaning, to see what it takes. */
+mot_status mot__feed_any(mot__feed *feed, size_t rows, struct mot__mem x, struct mot__mem y);
 
 #endif

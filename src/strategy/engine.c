@@ -652,10 +652,10 @@ mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent)
                     spent, lanes * sizeof *spent);
 }
 
-mot_status mot__engine_steady(mot__engine *engine, double *part)
+mot_status mot__engine_steady(mot__engine *engine, struct mot__steady *steady)
 {
     const size_t lanes = engine->common.replicas;
-    double *ours;
+    struct mot__steady *ours;
 
     if (engine->failed.status != MOT_OK)
         return mot__story_tell(&engine->failed);
@@ -663,7 +663,7 @@ mot_status mot__engine_steady(mot__engine *engine, double *part)
     if (!ours)
         return mot__fail(MOT_NO_MEMORY, "%zu replicas' parts", lanes);
     return hand_out(engine, mot__engine_call_all(engine, mot__job_steady, &ours, sizeof ours), ours,
-                    part, lanes * sizeof *part);
+                    steady, lanes * sizeof *steady);
 }
 
 /* ---- evaluation ---- */

@@ -62,9 +62,8 @@ mot_status mot__engine_verify(mot__engine *engine, size_t *differing);
 /* Where the time went since the last call, a row for each replica; waits. */
 mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent);
 
-/* The part of forward and backward that does not depend on the rows of the last step's shards, by
- * trial; part (replicas). Waits. */
-mot_status mot__engine_steady(mot__engine *engine, double *part);
+/* Of the last step's shards, by trial; steady (replicas). Waits. */
+mot_status mot__engine_steady(mot__engine *engine, struct mot__steady *steady);
 
 /* Evaluation: begin, any number of batches, end. Each takes its batch. */
 mot_status mot__engine_tally_begin(mot__engine *engine);

@@ -102,14 +102,14 @@ mot_status mot__job_plan(mot__lane *lane, void *user, void *payload)
 
 mot_status mot__job_steady(mot__lane *lane, void *user, void *payload)
 {
-    double *part = *(double **)payload;
+    struct mot__steady *steady = *(struct mot__steady **)payload;
     mot_replica *replica = user;
     const mot_status status = earlier(replica);
 
     (void)lane;
     if (status != MOT_OK || replica->dirty || !replica->train || replica->step.rows == 0)
         return status;
-    return mot__trial_steady(replica, replica->step.rows, &part[replica->rank]);
+    return mot__trial_steady(replica, replica->step.rows, &steady[replica->rank]);
 }
 
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload)
@@ -280,6 +280,10 @@ mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
         return status;
     status = mot__device_finish(replica->device);
     mot__device_phases(replica->device, &spent->device);
+    replica->passed.told_s =
+        spent->device.s[MOT__PHASE_FORWARD] + spent->device.s[MOT__PHASE_BACKWARD];
+    replica->passed.told_rows = replica->passed.rows;
+    replica->passed.rows = 0;
     spent->starved_s = mot__lane_starved(lane);
     spent->waited_s = 0;
     if (replica->common->group)

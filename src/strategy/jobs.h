@@ -38,10 +38,11 @@ mot_status mot__job_prepare(mot__lane *lane, void *user,
                             void *payload); /* struct mot__job_prepare */
 mot_status mot__job_trial(mot__lane *lane, void *user,
                           void *payload); /* struct mot__pace *: by rank */
-mot_status mot__job_retry(mot__lane *lane, void *user, void *payload);   /* an idle one */
-mot_status mot__job_most(mot__lane *lane, void *user, void *payload);    /* struct mot__job_most */
-mot_status mot__job_plan(mot__lane *lane, void *user, void *payload);    /* struct mot__job_plan */
-mot_status mot__job_steady(mot__lane *lane, void *user, void *payload);  /* double *: by rank */
+mot_status mot__job_retry(mot__lane *lane, void *user, void *payload); /* an idle one */
+mot_status mot__job_most(mot__lane *lane, void *user, void *payload);  /* struct mot__job_most */
+mot_status mot__job_plan(mot__lane *lane, void *user, void *payload);  /* struct mot__job_plan */
+mot_status mot__job_steady(mot__lane *lane, void *user,
+                           void *payload); /* struct mot__steady *: by rank */
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload); /* bool training */
 mot_status mot__job_step(mot__lane *lane, void *user, void *payload);    /* struct mot__job_shard */
 mot_status mot__job_run(mot__lane *lane, void *user, void *payload);     /* struct mot__job_shard */

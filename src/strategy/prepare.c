@@ -10,9 +10,8 @@
 
 #define BESIDE_ROWS 32 /* of a micro-batch of inference, where training holds memory, too */
 
-static struct mot__plan_config plan_config(const mot_replica *replica,
-                                           const struct mot__samples *samples, size_t rows,
-                                           bool training)
+static struct mot__plan_config plan_config(const mot_replica *replica, size_t target_width,
+                                           size_t rows, bool training)
 {
     const struct mot__common *common = replica->common;
 
@@ -21,7 +20,7 @@ static struct mot__plan_config plan_config(const mot_replica *replica,
         .rows = rows,
         .training = training,
         .loss = common->config.loss,
-        .target_width = samples->target_width,
+        .target_width = target_width,
         .seed = common->config.seed,
         .parameters = replica->parameters,
         .gradients = training ? replica->gradients : NULL,
@@ -50,7 +49,8 @@ static struct mot__fit_wish wish_of(const mot_replica *replica, const struct mot
                                     size_t rows, bool training, struct space space)
 {
     return (struct mot__fit_wish){.device = replica->device,
-                                  .plan = plan_config(replica, samples, rows, training),
+                                  .plan =
+                                      plan_config(replica, samples->target_width, rows, training),
                                   .samples = samples,
                                   .room = space.room,
                                   .packs = space.packs};
@@ -105,7 +105,8 @@ static mot_status too_little(const mot_replica *replica, const struct mot__fit *
 static mot_status open_both(mot_replica *replica, const struct mot__samples *samples,
                             const struct mot__fit *fit, bool training)
 {
-    struct mot__plan_config config = plan_config(replica, samples, fit->rows, training);
+    struct mot__plan_config config =
+        plan_config(replica, samples->target_width, fit->rows, training);
     mot__plan *plan = NULL;
     mot__feed *feed = NULL;
     mot_status status = MOT_OK;
@@ -192,6 +193,25 @@ size_t mot__replica_micro(const mot_replica *replica, bool training, size_t rows
     const size_t micros = (rows + most - 1) / most;
 
     return micros ? (rows + micros - 1) / micros : 0;
+}
+
+/* ---- for a moment ---- */
+
+mot_status mot__replica_plan_beside(const mot_replica *replica, size_t rows, mot__plan **out)
+{
+    const struct mot__plan_config config =
+        plan_config(replica, replica->target_width[true], rows, true);
+
+    return mot__plan_open(replica->device, &config, out);
+}
+
+void mot__replica_plan_gone(const mot_replica *replica, mot__plan *plan, size_t peak)
+{
+    if (!plan)
+        return;
+    mot__plan_close(plan);
+    mot__device_trim(replica->device);
+    mot__device_peak_set(replica->device, peak);
 }
 
 /* ---- telling ---- */

@@ -13,6 +13,11 @@ void mot__replica_release(mot_replica *replica, bool training); /* plan and feed
 /* Rows of the next micro-batch where so many are left: equal parts that the plan holds. */
 size_t mot__replica_micro(const mot_replica *replica, bool training, size_t rows);
 
+/* A further training plan for a trial, which gives back all that it took and leaves the peak as it
+ * was; none: MOT_NO_MEMORY. */
+mot_status mot__replica_plan_beside(const mot_replica *replica, size_t rows, mot__plan **out);
+void mot__replica_plan_gone(const mot_replica *replica, mot__plan *plan, size_t peak);
+
 /* Of so many rows of a training batch, the most that run at once on its device. */
 size_t mot__replica_most(const mot_replica *replica, const struct mot__samples *samples,
                          size_t rows);

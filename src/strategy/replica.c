@@ -141,6 +141,7 @@ mot_status mot__replica_forward(mot_replica *replica)
     replica->forwarded = true;
     if (replica->step.rows == 0)
         return MOT_OK;
+    replica->passed.rows += replica->step.rows;
     mot__device_phase(replica->device, replica->phase = MOT__PHASE_FORWARD);
     return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step,
                          mot__replica_needs, replica);

@@ -80,7 +80,12 @@ struct mot_replica {
     struct mot__story failed; /* the first job that did; the variables may disagree with others' */
     struct mot__step step;    /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
-    double reduce_s;            /* on the host, adding and waiting for others */
+    double reduce_s;      /* on the host, adding and waiting for others */
+    struct {              /* training's forward passes and, once asked for, their backward */
+        size_t rows;      /* since the last time */
+        size_t told_rows; /* before */
+        double told_s;    /* these, both ways, by the device's clock */
+    } passed;
     struct mot__verify *verify; /* NULL with one replica */
     struct mot__sent *sent;     /* the host updates for this lane; NULL: it does so itself */
     struct mot__held held;
@@ -167,6 +172,13 @@ struct mot__spent {
     double copied_s;           /* between the host's copy and windows */
     double waited_s;           /* for the other replicas */
     double starved_s;          /* with nothing to do */
+};
+
+/* Parts of the forward and backward passes between the last two calls that asked for the above. */
+struct mot__steady {
+    double near, far; /* what more rows do not add to: up to twice the rows; up to eight times */
+    double cold;      /* of both: what the same passes alone, one after the other, do not take */
+    double upload;    /* of the upload: what more rows do not add to */
 };
 
 /* Work from here on in that seat, or in none. Who was away goes on with what `like`, who was not,

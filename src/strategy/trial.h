@@ -8,12 +8,15 @@
 
 /* Up to the rows of its training plan; slow devices stop at fewer. Waits. */
 mot_status mot__trial(mot_replica *replica, struct mot__pace *out);
-/* The rows of two passes that tell what does not depend on rows, of shards of so many in a plan for
- * `most`: twice the rows where there is room, else half of them; of large shards a bounded part.
- * low 0: it cannot be told. */
-void mot__trial_rows(size_t rows, size_t most, size_t *low, size_t *high);
-/* The part of forward and backward passes over so many rows that does not depend on the rows, by
- * the device's clock; 0 without profiling. Waits. */
-mot_status mot__trial_steady(mot_replica *replica, size_t rows, double *part);
+/* The rows of passes that tell what does not depend on rows, of shards of so many in a plan for
+ * `most`: as many, twice and eight times as many, or what there is room for, else half of them; of
+ * large shards two bounded parts. low 0: it cannot be told. */
+struct mot__trial_rows {
+    size_t low, twice, high;
+};
+struct mot__trial_rows mot__trial_rows(size_t rows, size_t most);
+/* The part of forward and backward passes over so many rows that more do not add to, by the
+ * device's clock; 0 without profiling. Waits. */
+mot_status mot__trial_steady(mot_replica *replica, size_t rows, struct mot__steady *out);
 
 #endif

@@ -25,14 +25,14 @@ struct row {
 };
 
 static const struct row rows[] = {
-    {"input", MOT_LIMIT_INPUT, "0", "dense 256 relu, dense 10", "even", 128, 3, MOT_STRATEGY_AUTO},
+    {"input", MOT_LIMIT_INPUT, "0", "dense 512 relu, dense 10", "even", 512, 3, MOT_STRATEGY_AUTO},
     {"launch", MOT_LIMIT_LAUNCH, "0", "dense 64 relu, dense 10", "even", 8, 0, MOT_STRATEGY_AUTO},
+    {"start", MOT_LIMIT_BATCH, "0", "dense 64 relu, dense 10", "even", 8, 0, MOT_STRATEGY_AUTO},
     {"batch", MOT_LIMIT_BATCH, "0", "dense 64 relu, dense 10", "even", 8, 0, MOT_STRATEGY_AUTO},
     {"batch-2", MOT_LIMIT_BATCH, "0/2", "dense 64 relu, dense 10", "even", 32, 0,
      MOT_STRATEGY_AUTO},
-    {"many", MOT_LIMIT_MANY, "0/2", "dense 512 relu, dense 512 relu, dense 10", "even", 8, 0,
-     MOT_STRATEGY_AUTO},
-    {"waiting", MOT_LIMIT_WAITING, "0/2", "dense 64 relu, dense 10", "even", 16, 0,
+    {"many", MOT_LIMIT_MANY, "0,1", "dense 64 relu, dense 10", "even", 8, 0, MOT_STRATEGY_AUTO},
+    {"waiting", MOT_LIMIT_WAITING, "0,1", "dense 64 relu, dense 10", "even", 16, 0,
      MOT_STRATEGY_AUTO},
     {"host", MOT_LIMIT_HOST, "0/2", "dense 1024 relu, dense 256 relu, dense 10", "even", 8, 0,
      MOT_STRATEGY_CENTRAL},
@@ -192,14 +192,17 @@ static struct run cured(struct run run, const char *cure)
     return run;
 }
 
-/* One cause, one kind; but which part of a small batch is the larger one is the machine's affair.
- */
+/* One cause, one kind; but which part of a small batch is the larger one is the machine's affair,
+ * and whether of too many devices one looks slow: the advice is told once. */
 static bool is_of(const struct row *row, const struct mot_cure *cure)
 {
     const bool small = row->kind == MOT_LIMIT_LAUNCH || row->kind == MOT_LIMIT_BATCH;
 
-    return cure->kind == row->kind ||
-           (small && (cure->kind == MOT_LIMIT_LAUNCH || cure->kind == MOT_LIMIT_BATCH));
+    if (small && (cure->kind == MOT_LIMIT_LAUNCH || cure->kind == MOT_LIMIT_BATCH))
+        return true;
+    if (row->kind == MOT_LIMIT_MANY && cure->kind == MOT_LIMIT_DEVICE)
+        return strncmp(cure->cure, "--devices ", 10) == 0;
+    return cure->kind == row->kind;
 }
 
 /* False: the cause was not told. */

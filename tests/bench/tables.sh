@@ -73,7 +73,8 @@ while [ $done -lt $turns ]; do
         awk -F '[:,]' '$1 == "\"bytes\"" { gsub(/"/, "", $4); print $2, $4, $6, $8, $18, $20 }'
     done=$((done + 1))
 done >"$work/reduce"
-echo "all-reduce on 0/2, medians of $turns runs: bytes, way, us, best us, T/T* of medians, T/T* of the best"
+echo "all-reduce on 0/2, medians of $turns runs:" \
+    "bytes, way, us, best us, T/T* of medians, T/T* of the best"
 sort -k1,1n -k2,2 "$work/reduce" | awk -v turns="$turns" '
     function middle(list,    value, n, i, j, swap) {
         n = split(list, value, " ")

@@ -85,15 +85,16 @@ static struct train_run open_run(const struct train_set *set)
     return run;
 }
 
-static uint64_t launches_of(const struct train_run *run) /* since the last call */
+/* Since the last call: of a trial always as many, whereas its launches go by time. */
+static uint64_t uploads_of(const struct train_run *run)
 {
     struct mot_counts counts;
 
     assert_ok(mot_bench_counts(run->fleet, 0, &counts));
-    return counts.launches;
+    return counts.uploads;
 }
 
-/* Told as often as may be, with steps longer than the time between two events. Launches. */
+/* Told as often as may be, with steps longer than the time between two events. Uploads. */
 static uint64_t fit_and_ask(struct train_run *run, size_t epochs, const struct why_wish *wish,
                             struct asked *asked)
 {
@@ -107,10 +108,10 @@ static uint64_t fit_and_ask(struct train_run *run, size_t epochs, const struct w
     fit.user = asked;
     asked->trainer = run->trainer;
     why_open(&asked->why, run->trainer, wish);
-    launches_of(run);
+    uploads_of(run);
     assert_int_equal(mot_fit(run->trainer, run->data, NULL, &fit, NULL),
                      asked->stop ? MOT_STOPPED : MOT_OK);
-    return launches_of(run);
+    return uploads_of(run);
 }
 
 static const struct why_wish nothing = {.sentence = false, .steps = 8};
@@ -141,9 +142,9 @@ static void it_is_asked_after_some_steps_and_at_the_end(void **state)
         float *expected = train_get(&plain, 0), *learned = train_get(&run, 0);
         uint64_t trial;
 
-        launches_of(&plain);
+        uploads_of(&plain);
         assert_ok(mot_bench_steady(plain.trainer, part));
-        trial = launches_of(&plain);
+        trial = uploads_of(&plain);
         assert_true(trial > 0);
         assert_int_equal(with - alone, rows[r].trials * trial);
         assert_int_equal(asked.epoch, rows[r].epoch);

@@ -66,6 +66,21 @@ static void data_that_comes_late_is_told(void **state)
     assert_non_null(strstr(cure[0].sentence, "the data: 60 % of the time"));
 }
 
+/* Device 0 is idle least, but for want of data all the same: it waits for device 1, which waits for
+ * the data. */
+static void data_that_only_the_last_to_meet_waits_for_is_told(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.forward = 0.2, .backward = 0.3, .update = 0.2, .waiting = 0.3, .others = 0.3},
+        {.input = 0.4, .forward = 0.2, .backward = 0.3, .update = 0.1}};
+    const struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+
+    (void)state;
+    assert_near(cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_INPUT)->gain, 1 / 0.7, 1e-9);
+    assert_int_equal(mot_bench_limit(&r, cure), 2); /* no larger batch helps, nor fewer devices */
+}
+
 static void launches_are_told_where_they_are_most_of_what_is_fixed(void **state)
 {
     const struct mot_breakdown part = {
@@ -85,8 +100,12 @@ static void launches_are_told_where_they_are_most_of_what_is_fixed(void **state)
 
 static void a_small_batch_is_told_with_the_batch_that_helps(void **state)
 {
-    const struct mot_breakdown part = {
-        .forward = 0.2, .backward = 0.3, .update = 0.3, .waiting = 0.2, .steady = 0.4};
+    const struct mot_breakdown part = {.forward = 0.2,
+                                       .backward = 0.3,
+                                       .update = 0.3,
+                                       .waiting = 0.2,
+                                       .steady = 0.4,
+                                       .steady_far = 0.4};
     struct mot_reckoning r = one(&part);
     struct mot_cure cure[MOT_CURES];
 
@@ -247,11 +266,12 @@ static void waiting_for_each_other_is_told(void **state)
     waiting = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_WAITING);
     assert_non_null(strstr(waiting->sentence, "wait for each other 39 % of the time"));
     assert_string_equal(waiting->cure, "--accumulate 4");
+    assert_near(waiting->gain, 1 / (0.61 + 0.39 / 2), 1e-9); /* chances make up for each other */
 }
 
 static void devices_that_only_slow_each_other_are_told(void **state)
 {
-    const struct mot_breakdown part[] = {
+    struct mot_breakdown part[] = {
         {.forward = 0.1, .backward = 0.1, .staging = 0.3, .reduce = 0.3, .waiting = 0.2},
         {.forward = 0.1, .backward = 0.1, .staging = 0.3, .reduce = 0.3, .waiting = 0.2}};
     const struct mot_reckoning r = two(part);
@@ -265,6 +285,21 @@ static void devices_that_only_slow_each_other_are_told(void **state)
     assert_non_null(
         strstr(many->sentence,
                "batch 128 is too small for 2 devices (1: 213k/s reckoned, 2: 128k/s measured)"));
+}
+
+/* Who is alone wakes up for no reduction; who reduces more rarely, more rarely. */
+static void waking_up_to_reduce_goes_with_the_reductions(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.forward = 0.2, .backward = 0.2, .reduce = 0.2, .waiting = 0.4, .woken = 0.3},
+        {.forward = 0.2, .backward = 0.2, .reduce = 0.2, .waiting = 0.4, .woken = 0.3}};
+    const struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+    const size_t count = mot_bench_limit(&r, cure);
+
+    (void)state;
+    assert_near(cure_of(cure, count, MOT_LIMIT_HOST)->gain, 1 / (0.5 + 0.5 / 4), 1e-9);
+    assert_near(cure_of(cure, count, MOT_LIMIT_MANY)->gain, 1 / (0.8 + 0.1), 1e-9);
 }
 
 /* The run itself left device 0 out: its idleness is nobody's fault. */
@@ -342,6 +377,13 @@ static struct mot__spent spent_of(double forward, double backward, double stagin
     spent.reduce_s = 0.75;
     spent.waited_s = 0.5;
     spent.starved_s = 1;
+    spent.device.before_s[MOT__PHASE_STAGING] = 1.5;
+    spent.device.before_s[MOT__PHASE_UPDATE] = 0.375;
+    spent.device.before_s[MOT__PHASE_FORWARD] = 0.125;
+    spent.device.before_s[MOT__PHASE_BACKWARD] = 0.25;
+    spent.device.commands[MOT__PHASE_FORWARD] = 2;
+    spent.device.commands[MOT__PHASE_BACKWARD] = 4;
+    spent.device.commands[MOT__PHASE_UPDATE] = 2;
     return spent;
 }
 
@@ -361,7 +403,11 @@ static void seconds_become_parts(void **state)
     assert_near(b.others, 0.05, 1e-12);
     assert_near(b.input, 0.1, 1e-12);
     assert_near(b.waiting, 0.05 + 0.025 + 0.05,
-                1e-12);           /* for others, no part of a step, the rest */
+                1e-12); /* for others, no part of a step, the rest */
+    assert_near(b.woken, (1.5 + 0.375 - 0.125 - 0.75 - 0.5 - 0.25) / 10, 1e-12);
+    assert_near(b.updating, 0.125 / 10, 1e-12);
+    spent.reduce_s = spent.waited_s = 0; /* alone */
+    assert_near(mot__explain(&spent, 10).woken, 0, 1e-12);
     spent = spent_of(6, 3, 0.25); /* more than there is: the host's part hides behind the device */
     b = mot__explain(&spent, 10);
     assert_near(b.forward, 0.6, 1e-12);
@@ -387,6 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_that_comes_late_is_told),
+        cmocka_unit_test(data_that_only_the_last_to_meet_waits_for_is_told),
         cmocka_unit_test(launches_are_told_where_they_are_most_of_what_is_fixed),
         cmocka_unit_test(a_small_batch_is_told_with_the_batch_that_helps),
         cmocka_unit_test(a_device_the_others_wait_for_is_named),
@@ -397,6 +444,7 @@ int main(void)
         cmocka_unit_test(host_memory_is_told_with_its_rate),
         cmocka_unit_test(waiting_for_each_other_is_told),
         cmocka_unit_test(devices_that_only_slow_each_other_are_told),
+        cmocka_unit_test(waking_up_to_reduce_goes_with_the_reductions),
         cmocka_unit_test(a_device_left_out_is_not_reckoned),
         cmocka_unit_test(a_list_of_devices_is_whole),
         cmocka_unit_test(seconds_become_parts),

@@ -19,7 +19,8 @@ struct machine {
     bool present[LANES_MOST], by_speed;
     /* seconds */
     double launch[LANES_MOST], kernel[LANES_MOST], row[LANES_MOST], update[LANES_MOST],
-        staging[LANES_MOST];
+        staging[LANES_MOST], wake[LANES_MOST], cold[LANES_MOST], begin[LANES_MOST],
+        send[LANES_MOST];
     double add, meet, source; /* source: a row */
     uint64_t seed;
 };
@@ -55,7 +56,7 @@ static size_t lanes_present(const struct machine *m)
     return count;
 }
 
-/* Every lane down, added where all have come, up again. */
+/* Every lane down, added where all have come, up again; then somebody must launch anew. */
 static void reduce(const struct machine *m, double *clock, struct mot_breakdown *part)
 {
     double last = 0;
@@ -71,14 +72,16 @@ static void reduce(const struct machine *m, double *clock, struct mot_breakdown 
             part[i].staging += m->staging[i];
             part[i].others += last + m->meet - clock[i];
             part[i].reduce += m->add;
-            clock[i] = last + m->meet + m->add + m->staging[i] / 2;
+            part[i].waiting += m->wake[i];
+            part[i].woken += m->wake[i];
+            clock[i] = last + m->meet + m->add + m->staging[i] / 2 + m->wake[i];
         }
 }
 
 static void one_step(const struct machine *m, size_t step, double ready, uint64_t *seed,
                      double *clock, struct mot_breakdown *part)
 {
-    const bool commits = (step + 1) % m->accumulate == 0;
+    const bool commits = (step + 1) % m->accumulate == 0, updated = step % m->accumulate == 0;
     size_t i;
 
     for (i = 0; i < m->lanes; i++)
@@ -86,21 +89,26 @@ static void one_step(const struct machine *m, size_t step, double ready, uint64_
             const double start = fmax(clock[i], ready);
             const double launch = m->launch[i] * jitter(seed);
             const double rows = m->row[i] * (double)m->share[i] * jitter(seed);
+            const double cold = updated ? m->cold[i] : 0;
 
             part[i].input += start - clock[i];
             part[i].waiting += launch;
-            part[i].upload += 0.1 * rows;
-            part[i].forward += 0.3 * rows + m->kernel[i];
+            part[i].upload += 0.1 * rows + m->send[i];
+            part[i].steady_upload += m->send[i];
+            part[i].forward += 0.3 * rows + m->kernel[i] + cold;
             part[i].backward += 0.6 * rows;
-            part[i].steady += m->kernel[i];
-            clock[i] = start + launch + rows + m->kernel[i];
+            part[i].steady += m->kernel[i] + cold;
+            part[i].cold += cold;
+            clock[i] = start + launch + m->send[i] + rows + m->kernel[i] + cold;
         }
     if (commits && lanes_present(m) > 1)
         reduce(m, clock, part);
     for (i = 0; i < m->lanes && commits; i++)
         if (m->present[i]) {
             part[i].update += m->update[i];
-            clock[i] += m->update[i];
+            part[i].waiting += m->begin[i];
+            part[i].updating += m->begin[i];
+            clock[i] += m->begin[i] + m->update[i];
         }
 }
 
@@ -138,9 +146,12 @@ static struct ran run(const struct machine *m)
 
         b->waiting += b->others;
         b->steady = b->steady > 0 ? b->steady / (b->forward + b->backward) : 0;
+        b->steady_far = b->steady;
+        b->cold = b->cold > 0 ? b->cold / (b->forward + b->backward) : 0;
+        b->steady_upload = b->upload > 0 ? b->steady_upload / b->upload : 0;
         b->input /= seconds, b->upload /= seconds, b->forward /= seconds, b->backward /= seconds;
         b->staging /= seconds, b->reduce /= seconds, b->update /= seconds, b->waiting /= seconds;
-        b->others /= seconds;
+        b->others /= seconds, b->woken /= seconds, b->updating /= seconds;
     }
     return ran;
 }
@@ -165,8 +176,9 @@ static void split_by_speed(struct machine *m)
     split_evenly(m);
     for (round = 0; round < 4 * m->batch; round++) {
         for (i = 0, first = last = m->lanes; i < m->lanes; i++) {
-            end[i] = m->launch[i] + m->kernel[i] + m->row[i] * (double)m->share[i] +
-                     (m->staging[i] + m->update[i]) / (double)m->accumulate;
+            end[i] = m->launch[i] + m->send[i] + m->kernel[i] + m->row[i] * (double)m->share[i] +
+                     (m->staging[i] + m->wake[i] + m->cold[i] + m->begin[i] + m->update[i]) /
+                         (double)m->accumulate;
             if (m->present[i] && (last == m->lanes || end[i] > end[last]) && m->share[i] > 0)
                 last = i;
             if (m->present[i] && (first == m->lanes || end[i] < end[first]))
@@ -195,7 +207,7 @@ static struct machine random_machine(uint64_t *seed)
     m.batch = (size_t)8 << (size_t)(uniform(seed) * 7);
     m.by_speed = uniform(seed) < 0.3;
     m.add = uniform(seed) < 0.7 ? spread(seed, 1e-6, 1e-3) : spread(seed, 1e-3, 1e-2);
-    m.meet = spread(seed, 1e-6, 1e-4);
+    m.meet = spread(seed, 1e-6, 3e-4);
     for (i = 0; i < m.lanes; i++) {
         m.present[i] = true;
         m.launch[i] = spread(seed, 5e-6, 5e-4);
@@ -203,6 +215,10 @@ static struct machine random_machine(uint64_t *seed)
         m.row[i] = spread(seed, 1e-6, 5e-5);
         m.update[i] = spread(seed, 1e-6, 5e-4);
         m.staging[i] = spread(seed, 1e-6, 5e-3);
+        m.wake[i] = spread(seed, 1e-6, 1e-3);
+        m.cold[i] = spread(seed, 1e-6, 1e-3);
+        m.begin[i] = spread(seed, 1e-6, 1e-4);
+        m.send[i] = spread(seed, 1e-6, 1e-4);
     }
     m.seed = *seed;
     split(&m);
@@ -269,7 +285,7 @@ static void every_predicted_gain_comes_true(void **state)
     struct mot_cure cure[MOT_CURES];
 
     (void)state;
-    for (machines = 0; machines < 1000; machines++) {
+    for (machines = 0; machines < 10000; machines++) {
         const struct machine before = random_machine(&seed);
         const struct ran ran = run(&before);
 
