@@ -49,6 +49,7 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
     set(manners_uhd620 "nan,late=1,shadow,ulp")
     set(manners_irisxe "nan,late=1,shadow,return_us=20,ulp")
     # Left out:
+    #   gemm_sets  is CLBlast's, each of whose sets compiles for minutes here
     #   inventory  has plays of its own (inventory.cmake); test_disguise reads these cards
     #   mnist      test_cards has its task, on a pair; by CLBlast it is below
     #   tuned      what a choice is about is the same on all: one discrete, one integrated card below
@@ -65,8 +66,8 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
         guise_test(guise_${card}_parts test_parts ${card} "${manners}" "MOTLEY_TEST_DEVICES=0")
         guise_test(guise_${card}_cards test_cards "${card},${card}" "${manners}"
             "MOTLEY_TEST_PAIR=0,1")
-        foreach(thing accumulate central choice fit left_out limits loop mirrored numbers repeat
-                streamed)
+        foreach(thing accumulate central choice config fit left_out limits loop mirrored numbers
+                repeat step streamed)
             guise_test(guise_${card}_${thing} test_${thing} ${card} "${manners}")
         endforeach()
         # Thousands of short transfers: a fiftieth of the delay.

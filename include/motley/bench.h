@@ -48,20 +48,25 @@ struct mot_breakdown {
     double reduce;  /* added on the host */
     double update;  /* verdict and update */
     double waiting; /* for other replicas, for the host to launch */
-    double others;  /* of waiting: for other replicas; not a part of its own */
-    /* Of waiting, not parts of their own: */
-    double woken;    /* waking up to reduce and to launch anew */
-    double updating; /* launching the update */
-    /* Of forward and backward, what more rows do not add to; 0: not asked for. */
-    double steady;        /* up to twice the rows */
-    double steady_far;    /* up to eight times: tiles fill, others serve */
-    double cold;          /* of both: what an update costs them, by what it leaves in caches */
-    double steady_upload; /* of the upload */
+    /* Parts of waiting, told apart once more: */
+    double others;   /* for other replicas */
+    double woken;    /* until the host wakes up to reduce, and the device after it */
+    double updating; /* for the update to be launched */
+    /* Of a pass, forward and backward together: so many times the rows take s + (1 - s) times as
+     * long, where s is steady up to twice the rows and steady_far at eight times, bent between;
+     * cold is the part that passes alone, without updates between them, do not take. Of the upload:
+     * steady_upload, as steady. 0 where mot_bench_steady was not asked or could not tell. */
+    double steady, steady_far, cold, steady_upload;
+    bool out;     /* the run goes on without this replica */
+    bool hosted;  /* central storage: its part of the update is in reduce */
+    bool streams; /* weights and gradients do not fit: they cross its link in every step */
 };
 mot_status mot_bench_breakdown(mot_trainer *trainer,
                                struct mot_breakdown *part); /* (replicas); waits */
-/* Fill in the last four for each replica: small trials of its last shard, some
- * milliseconds. Their time is not counted: call it right after mot_bench_breakdown. */
+/* Fill in steady, steady_far, cold and steady_upload for each replica: trials of its shard and of
+ * more rows, of some milliseconds each, within the limit of its memory. The next breakdown does not
+ * count their time, mot_bench_counts and mot_bench_profile do. Call it right after
+ * mot_bench_breakdown, between updates. */
 mot_status mot_bench_steady(mot_trainer *trainer, struct mot_breakdown *part);
 
 /* Bytes on one replica's device, as it is now. */
@@ -143,7 +148,8 @@ mot_status mot_tune_batch(mot_fleet *fleet, const mot_model *net,
     X(MOT_LIMIT_LINK, "link")       /* gradients on their way between device and host */           \
     X(MOT_LIMIT_HOST, "host")       /* gradients being added in host memory */                     \
     X(MOT_LIMIT_MANY, "many")       /* fewer devices would be faster than these */                 \
-    X(MOT_LIMIT_WAITING, "waiting") /* the devices wait for each other, though none is slow */
+    X(MOT_LIMIT_WAITING, "waiting") /* the devices wait for each other, though none is slow */     \
+    X(MOT_LIMIT_UPDATE, "update")   /* each device updates all parameters for itself */
 
 #define MOT_LIMIT_ENUM(name, text) name,
 enum mot_limit_kind { MOT_LIMIT_TABLE(MOT_LIMIT_ENUM) MOT_LIMIT_KINDS };
@@ -154,7 +160,8 @@ struct mot_cure {
     size_t replica; /* DEVICE, LINK: which */
     double share;   /* of the time it takes now */
     double gain;    /* predicted: samples/s with the cure over samples/s now */
-    char cure[256]; /* "--batch 512", "--shares auto", "--devices 0,2", "--accumulate 4"; whole */
+    char cure[256]; /* "--batch 512", "--shares auto", "--devices 0,2", "--accumulate 4",
+                       "--strategy central"; whole. "faster data", "more memory": no option */
     char sentence[640];
 };
 
@@ -166,6 +173,8 @@ struct mot_reckoning {
     const struct mot_breakdown *part; /* (replicas) */
     const char *const *label;         /* (replicas) as the device language says it */
     bool shares_auto;                 /* rows are split by speed already */
+    bool unified;                     /* all devices' memory is the host's */
+    size_t state;                     /* numbers of the optimizer for each parameter */
     size_t accumulate;                /* steps to one update; 0: 1 */
     /* Measured on all lanes at once, as mot_bench_allreduce does; 0: not measured. */
     double up_gbps, down_gbps, host_gbps;
@@ -173,7 +182,7 @@ struct mot_reckoning {
 
 /* Cures, the best first; cure[0].sentence says what limits the speed. At most MOT_CURES. Pure
  * arithmetic. */
-#define MOT_CURES 8
+#define MOT_CURES 10
 size_t mot_bench_limit(const struct mot_reckoning *reckoning, struct mot_cure cure[MOT_CURES]);
 
 /* ---- GEMM ---- */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define WORTH 0.05   /* a part below this is not worth a word */
-#define TIMES_MOST 8 /* further than this a straight line is not to be trusted */
+#define TIMES_MOST 8 /* no line is known further than this */
 
 /* Nothing changed; shares that are auto find their balance anew under every change. */
 static struct mot__change as_now(const struct mot_reckoning *r)
@@ -28,16 +28,6 @@ static void add(struct table *t, struct mot_cure cure)
 {
     if (t->count < MOT_CURES)
         t->cure[t->count++] = cure;
-}
-
-/* Replicas that take part. */
-static size_t present(const struct mot_reckoning *r)
-{
-    size_t i, count = 0;
-
-    for (i = 0; i < r->replicas; i++)
-        count += !mot__absent(r, i);
-    return count;
 }
 
 static unsigned percent(double share)
@@ -137,18 +127,20 @@ static const char *or_batch(const struct mot_reckoning *r, size_t times, char ou
 static bool traffic_is_more(const struct table *t, double share)
 {
     const struct mot_breakdown *b = &t->r->part[t->slow];
-    const double meeting = present(t->r) > 1 ? mot__meeting(t->r) : 0;
+    const double meeting = mot__present(t->r) > 1 ? mot__meeting(t->r) : 0;
     const double most = fmax(fmax(b->staging, b->reduce), meeting);
 
-    return most > share && most >= 2 * WORTH;
+    return !b->streams && most > share && most >= 2 * WORTH;
 }
 
 /* What a step costs whatever its rows: by launching, or by what the device does. */
 static void judge_batch(struct table *t)
 {
     const struct mot_breakdown *b = &t->r->part[t->slow];
-    const double launch = b->waiting - b->others;
-    const double fixed = launch + b->update + b->steady * (b->forward + b->backward);
+    const double launch = b->waiting - b->others - b->woken;
+    const double sent = b->streams ? b->staging + b->reduce : 0; /* in every step */
+    const double fixed = launch + b->woken + b->update + b->steady * (b->forward + b->backward) +
+                         b->steady_upload * b->upload + sent;
     struct mot_cure cure = {.kind = MOT_LIMIT_BATCH, .replica = t->slow, .share = fixed};
     struct mot__change plan = as_now(t->r);
     char gain[32];
@@ -185,7 +177,8 @@ static bool waits_for_link(const struct table *t, double waited)
     for (i = 0; i < r->replicas; i++)
         if (i != t->slow && !mot__absent(r, i))
             others = fmin(others, r->part[i].staging);
-    return present(r) > 1 && waited >= 2 * WORTH && r->part[t->slow].staging - others > waited / 2;
+    return mot__present(r) > 1 && waited >= 2 * WORTH &&
+           r->part[t->slow].staging - others > waited / 2;
 }
 
 /* How much longer than the slow one somebody waits for others. */
@@ -209,7 +202,7 @@ static void judge_device(struct table *t)
     struct mot_cure cure = {.kind = MOT_LIMIT_DEVICE, .replica = t->slow, .share = waited_for(t)};
     char gain[32], list[sizeof cure.cure];
 
-    if (present(r) < 2 || cure.share < 2 * WORTH || r->share[t->slow] == 0 ||
+    if (mot__present(r) < 2 || cure.share < 2 * WORTH || r->share[t->slow] == 0 ||
         waits_for_link(t, cure.share))
         return;
     cure.gain = r->shares_auto ? 1 : mot__gain(r, &by_speed);
@@ -237,7 +230,7 @@ static void judge_many(struct table *t)
     char one[32], all[32], gain[32], batch[96];
     size_t i;
 
-    for (i = 0; i < r->replicas && present(r) > 1; i++) {
+    for (i = 0; i < r->replicas && mot__present(r) > 1; i++) {
         plan.only = i;
         if (mot__gain(r, &plan) > cure.gain)
             cure.gain = mot__gain(r, &plan), cure.replica = i;
@@ -252,7 +245,7 @@ static void judge_many(struct table *t)
     snprintf(cure.sentence, sizeof cure.sentence,
              "batch %zu is too small for %zu devices (1: %s reckoned, %zu: %s measured); %s would "
              "give about %s x%s",
-             r->batch, present(r), speed(cure.gain * r->samples_per_s, one), present(r),
+             r->batch, mot__present(r), speed(cure.gain * r->samples_per_s, one), mot__present(r),
              speed(r->samples_per_s, all), cure.cure, tenths(cure.gain, gain),
              or_batch(r, best_times(r), batch));
     add(t, cure);
@@ -290,7 +283,7 @@ static void judge_traffic(struct table *t, enum mot_limit_kind kind, double shar
     struct mot__change rarely = as_now(r);
     char gain[32], batch[96], rarer[96] = "", list[sizeof cure.cure];
 
-    if (share < 2 * WORTH)
+    if (share < 2 * WORTH || r->part[t->slow].streams)
         return;
     rarely.fewer = 4;
     cure.gain = mot__gain(r, &rarely);
@@ -305,6 +298,26 @@ static void judge_traffic(struct table *t, enum mot_limit_kind kind, double shar
     }
     snprintf(cure.sentence, sizeof cure.sentence, "%s; %s would give about %s x%s%s", what,
              cure.cure, tenths(cure.gain, gain), rarer, or_batch(r, times_of(r, 4), batch));
+    add(t, cure);
+}
+
+/* Weights that do not fit cross the link in every step, and the host updates them. */
+static void judge_memory(struct table *t)
+{
+    const struct mot_breakdown *b = &t->r->part[t->slow];
+    struct mot_cure cure = {.kind = MOT_LIMIT_LINK,
+                            .replica = t->slow,
+                            .share = b->staging + b->reduce + b->woken,
+                            .cure = "more memory"};
+    char gain[32];
+
+    if (!b->streams || cure.share < 2 * WORTH)
+        return;
+    cure.gain = 1 / (1 - fmin(cure.share, 0.99));
+    snprintf(cure.sentence, sizeof cure.sentence,
+             "the link of device %s: weights and gradients that do not fit its memory travel %u %% "
+             "of the time; more memory would give up to %s x",
+             t->r->label[t->slow], percent(cure.share), tenths(cure.gain, gain));
     add(t, cure);
 }
 
@@ -332,19 +345,48 @@ static void judge_host(struct table *t)
 
     snprintf(what, sizeof what, "host memory: gradients are added %u %% of the time, %s",
              percent(share),
-             rate_text(2 * bytes * (double)present(r), share * t->step_s, r->host_gbps, rate));
+             rate_text(2 * bytes * (double)mot__present(r), share * t->step_s, r->host_gbps, rate));
     judge_traffic(t, MOT_LIMIT_HOST, share, what);
 }
 
 static void judge_waiting(struct table *t)
 {
-    const double share = present(t->r) > 1 ? mot__meeting(t->r) : 0;
+    const double share =
+        mot__present(t->r) > 1 ? mot__meeting(t->r) + t->r->part[t->slow].woken : 0;
     char what[192];
 
     snprintf(what, sizeof what,
-             "waiting: the devices wait for each other %u %% of the time, though none is slow",
+             "waiting: the devices wait for each other and to wake up %u %% of the time, though "
+             "none is slow",
              percent(share));
     judge_traffic(t, MOT_LIMIT_WAITING, share, what);
+}
+
+/* Where all memory is the host's, an update takes as long as its bytes. On the device parameter,
+ * gradient and state are read, and written but for the gradient. With one copy of the variables
+ * each device has its part of that, but what is written lies beside what is read, and is fetched,
+ * too; and the weights are copied. */
+static void judge_update(struct table *t)
+{
+    const struct mot_reckoning *r = t->r;
+    const struct mot_breakdown *b = &r->part[t->slow];
+    const double devices = (double)mot__present(r);
+    const double state = (double)r->state, updated = 3 + 2 * state, copied = 3;
+    const double then = b->update * ((4 + 3 * state) / devices + copied) / updated;
+    struct mot_cure cure = {.kind = MOT_LIMIT_UPDATE,
+                            .replica = t->slow,
+                            .share = b->update,
+                            .gain = 1 / (1 - b->update + then),
+                            .cure = "--strategy central"};
+    char gain[32];
+
+    if (!r->unified || devices < 2 || b->hosted || mot__late(r) > 0 || b->update < 2 * WORTH)
+        return;
+    snprintf(cure.sentence, sizeof cure.sentence,
+             "the update: each device updates all parameters, %u %% of the time; %s would give "
+             "about %s x",
+             percent(b->update), cure.cure, tenths(cure.gain, gain));
+    add(t, cure);
 }
 
 static struct mot_cure busy(const struct table *t)
@@ -372,8 +414,9 @@ static int by_gain(const void *a, const void *b)
 
 size_t mot_bench_limit(const struct mot_reckoning *r, struct mot_cure cure[MOT_CURES])
 {
-    static void (*const judge[])(struct table *) = {
-        judge_input, judge_batch, judge_device, judge_link, judge_many, judge_host, judge_waiting};
+    static void (*const judge[])(struct table *) = {judge_input,  judge_batch,   judge_device,
+                                                    judge_memory, judge_link,    judge_many,
+                                                    judge_host,   judge_waiting, judge_update};
     struct table t = {.r = r,
                       .step_s = (double)r->batch / r->samples_per_s,
                       .slow = mot__slowest(r),

@@ -4,19 +4,22 @@
  *
  * with k steps to an update. row_i: upload, forward and backward of one row, without what they take
  * whatever the rows; update_i: with launching it and what it costs the passes after it; traffic_i:
- * staging, adding and waking up for it, none where it is alone, nor then meeting: waiting for the
- * others though none is slow, by chances that half make up for each other over k steps. rest_i:
- * what is left of that steady part, and launching. The slowest replica ends the step. Data that is
- * late sets the pace whatever the devices do. All parts are read off the breakdown of the steps
- * that were run. */
+ * staging, adding and waking up for it; meeting: waiting for the others though none is slow, by
+ * chances that grow as sqrt(k). Who is alone has neither traffic nor meeting, but with central
+ * storage all of the host's work. rest_i: what is left of that steady part, launching, and the
+ * traffic of weights that stream, which comes in every step. The slowest replica ends the step.
+ * Data that is late sets the pace whatever the devices do. All parts are read off the breakdown of
+ * the steps that were run. */
 #include "bench/predict.h"
+
+#include "strategy/replica.h"
 
 #include <math.h>
 
 #define LATE 0.05 /* of the time without data: the source sets the pace; below, it is a hiccup */
 
 struct parts { /* of a step of this replica as it is now; the step is 1 */
-    double row, rest, update, traffic, meeting;
+    double row, rest, update, traffic, meeting, alone;
 };
 
 static double idle_of(const struct mot_breakdown *b)
@@ -24,10 +27,18 @@ static double idle_of(const struct mot_breakdown *b)
     return b->others + b->input;
 }
 
-/* Left out of the run: it neither computes nor updates. */
 bool mot__absent(const struct mot_reckoning *r, size_t i)
 {
-    return r->share[i] == 0 && r->part[i].update <= 0;
+    return r->part[i].out;
+}
+
+size_t mot__present(const struct mot_reckoning *r)
+{
+    size_t i, count = 0;
+
+    for (i = 0; i < r->replicas; i++)
+        count += !mot__absent(r, i);
+    return count;
 }
 
 size_t mot__slowest(const struct mot_reckoning *r)
@@ -52,20 +63,17 @@ double mot__meeting(const struct mot_reckoning *r)
     return least;
 }
 
-#define NEAR 2
-#define FAR 8 /* times the rows: as steady and steady_far are measured */
-
-/* What so many times the rows would not add to: of the line through that many and the rows now, by
- * the measured costs of one, two and eight times. */
+/* What so many times the rows would not add to: of the line through that many and the rows now. */
 static double steady_at(const struct mot_breakdown *b, double times)
 {
-    const double near = NEAR - (NEAR - 1) * b->steady, far = FAR - (FAR - 1) * b->steady_far;
-    const double at = fmin(times, FAR);
+    const double near = MOT__NEAR - (MOT__NEAR - 1) * b->steady;
+    const double far = MOT__FAR - (MOT__FAR - 1) * b->steady_far;
+    const double at = fmin(times, MOT__FAR);
     double cost;
 
-    if (!(at > NEAR))
+    if (!(at > MOT__NEAR))
         return b->steady;
-    cost = near + (far - near) * (at - NEAR) / (FAR - NEAR);
+    cost = near + (far - near) * (at - MOT__NEAR) / (MOT__FAR - MOT__NEAR);
     return fmin(fmax(1 - (cost - 1) / (at - 1), 0), 1);
 }
 
@@ -78,13 +86,17 @@ static struct parts parts_of(const struct mot_reckoning *r, size_t i, double tim
     const double cold = fmin(b->cold * passes, steady);
     const double uploading = b->steady_upload * b->upload;
     const double rows = b->upload - uploading + passes - steady;
+    const double traffic = b->staging + b->reduce + b->woken;
+    const double launching = b->waiting - b->others - b->woken - b->updating;
 
     return (struct parts){.row = r->share[i] ? rows / (double)r->share[i] : INFINITY,
-                          .rest = b->waiting - b->others - b->woken - b->updating +
-                                  (b->input < LATE ? b->input : 0) + uploading + steady - cold,
+                          .rest = launching + (b->input < LATE ? b->input : 0) + uploading +
+                                  steady - cold + (b->streams ? traffic : 0),
                           .update = b->update + b->updating + cold,
-                          .traffic = b->staging + b->reduce + b->woken,
-                          .meeting = mot__meeting(r)};
+                          .traffic = b->streams ? 0 : traffic,
+                          .meeting = mot__meeting(r),
+                          .alone =
+                              b->hosted && !b->streams ? b->reduce * (double)mot__present(r) : 0};
 }
 
 static bool takes_part(const struct mot_reckoning *r, const struct mot__change *change, size_t i)
@@ -105,12 +117,23 @@ static size_t count_of(const struct mot_reckoning *r, const struct mot__change *
 static double fixed_of(const struct parts *p, const struct mot__change *change, bool alone)
 {
     const double fewer = (double)change->fewer;
-    const double others = alone ? 0 : p->traffic / fewer + p->meeting / sqrt(fewer);
+    const double others = alone ? p->alone / fewer : p->traffic / fewer + p->meeting / sqrt(fewer);
 
     return p->rest + p->update / fewer + others;
 }
 
-static const struct mot__change as_now = {1, 1, false, MOT__ALL, MOT__ALL};
+/* About so many times the rows that a replica which takes part has now. */
+static double times_of(const struct mot_reckoning *r, const struct mot__change *change)
+{
+    double now = 0, then = 0;
+    size_t i;
+
+    for (i = 0; i < r->replicas; i++) {
+        now += (double)r->share[i];
+        then += takes_part(r, change, i) ? (double)r->share[i] : 0;
+    }
+    return then > 0 ? (double)change->times * now / then : 1;
+}
 
 /* All end together: rows_i = (t - fixed_i) / row_i, which sum to the batch. A replica whose fixed
  * part is longer gets no rows and still must be waited for. */
@@ -118,8 +141,7 @@ static double balanced_step(const struct mot_reckoning *r, const struct mot__cha
 {
     const bool alone = count_of(r, change) == 1;
     const double batch = (double)(change->times * r->batch);
-    const double times =
-        (double)(change->times * count_of(r, &as_now)) / (double)count_of(r, change);
+    const double times = times_of(r, change);
     double t = INFINITY, before, most, rows, rate;
     size_t i;
 
@@ -171,7 +193,7 @@ static double split_step(const struct mot_reckoning *r, const struct mot__change
         if (!takes_part(r, change, i))
             continue;
         rows = (double)(change->times * r->batch) * weight_of(r, i) / given;
-        p = parts_of(r, i, rows / (double)r->share[i]);
+        p = parts_of(r, i, times_of(r, change));
         most = fmax(most, fixed_of(&p, change, alone) + (rows > 0 ? rows * p.row : 0));
     }
     return most;

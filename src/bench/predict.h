@@ -15,6 +15,7 @@ struct mot__change { /* what would be changed; {1, 1, false, MOT__ALL, MOT__ALL}
 };
 
 bool mot__absent(const struct mot_reckoning *r, size_t replica); /* left out of the run */
+size_t mot__present(const struct mot_reckoning *r);              /* replicas that are not */
 /* The replica that is idle least: the others wait for it. */
 size_t mot__slowest(const struct mot_reckoning *r);
 /* Parts of a step: that even the last to come waits for the others; that late data costs. */

@@ -239,12 +239,14 @@ static int fail_with_weights(struct session *session, const char *path)
 
 static struct why_wish why_wish_of(const struct options *options)
 {
+    const struct mot_optimizer rule = session_trainer_config(options).optimizer;
     const char *const shares = options->shares;
 
     return (struct why_wish){.sentence = options->json || !options->quiet,
                              .steps = WHY_STEPS,
                              .seconds = WHY_S,
-                             .shares_auto = !shares || !*shares || strcmp(shares, "auto") == 0};
+                             .shares_auto = !shares || !*shares || strcmp(shares, "auto") == 0,
+                             .state = rule.rule != MOT_RULE_SGD ? 2 : rule.momentum > 0};
 }
 
 static int fit(struct session *session, struct run *run)

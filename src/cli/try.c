@@ -28,6 +28,8 @@ static bool apply(const char *cure, struct options *options)
         options->shares = value;
     else if ((value = after(cure, "--devices ")) != NULL)
         options->devices = value;
+    else if ((value = after(cure, "--strategy central")) != NULL)
+        options->strategy = MOT_STRATEGY_CENTRAL; /* choices in the enum's order */
     return value != NULL;
 }
 

@@ -74,6 +74,16 @@ static size_t rows_before(const struct mot_event *event, size_t step)
     return rows < event->samples ? rows : event->samples;
 }
 
+static bool all_unified(const mot_fleet *fleet)
+{
+    bool all = true;
+    size_t i;
+
+    for (i = 0; i < mot_fleet_count(fleet); i++)
+        all = all && mot_fleet_get(fleet, i)->unified;
+    return all;
+}
+
 /* What the steps seen say; the time counts anew. */
 static void reckon(struct why *why, const struct mot_event *event)
 {
@@ -99,6 +109,8 @@ static void reckon(struct why *why, const struct mot_event *event)
                                .part = why->part,
                                .label = why->label,
                                .shares_auto = why->wish.shares_auto,
+                               .unified = all_unified(event->fleet),
+                               .state = why->wish.state,
                                .accumulate = event->accumulate};
     why->count = mot_bench_limit(&why->reckoning, why->cure);
     why->from.step = event->step;

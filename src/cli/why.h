@@ -14,6 +14,7 @@ struct why_wish {
     size_t steps;   /* an early verdict after so many, and no sooner than that; or at the end */
     double seconds; /* of the first epoch, if that comes before */
     bool shares_auto;
+    size_t state; /* numbers of the optimizer for each parameter */
 };
 
 struct why {

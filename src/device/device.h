@@ -62,7 +62,8 @@ const struct mot__device_facts *mot__device_facts(const mot__device *device);
 /* MAP or COPY from here on; while no stage is open. */
 void mot__device_staging(mot__device *device, enum mot__staging staging);
 struct mot_counts *
-mot__device_counts(mot__device *device); /* running totals; the owner may clear them */
+mot__device_counts(mot__device *device);              /* running totals; the owner may clear them */
+bool mot__device_profiles(const mot__device *device); /* its queues tell times */
 mot_status mot__device_profile(mot__device *device, struct mot_kernel_time *row, size_t capacity,
                                size_t *count);
 

@@ -288,6 +288,11 @@ bool mot__device_lost(const mot__device *device)
     return device->lost;
 }
 
+bool mot__device_profiles(const mot__device *device)
+{
+    return device->profile;
+}
+
 mot_status mot__device_profile(mot__device *device, struct mot_kernel_time *row, size_t capacity,
                                size_t *count)
 {

@@ -64,6 +64,9 @@ void mot__gemm_label(enum mot__gemm_kind kind, size_t set, char out[MOT__GEMM_LA
 bool mot__gemm_parse(const char *label, enum mot__gemm_kind *kind, size_t *set);
 /* Ask the store anew when a plan is next rehearsed. */
 void mot__gemm_anew(mot__device *device);
+/* Forget what was asked of the store since the table had so many rows: of a plan for a moment. */
+size_t mot__gemm_asked(const mot__device *device);
+void mot__gemm_unask(mot__device *device, size_t rows);
 bool mot__gemm_wished(const mot__device *device); /* its opener named a candidate */
 
 /* Plain C, for tests: c (m, n) in double arithmetic. */

@@ -185,6 +185,17 @@ void mot__gemm_anew(mot__device *device)
     device->gemm->tuned_count = 0;
 }
 
+size_t mot__gemm_asked(const mot__device *device)
+{
+    return device->gemm ? device->gemm->tuned_count : 0;
+}
+
+void mot__gemm_unask(mot__device *device, size_t rows)
+{
+    if (device->gemm && device->gemm->tuned_count > rows)
+        device->gemm->tuned_count = rows;
+}
+
 size_t mot__gemm_set(const mot__device *device)
 {
     return device->gemm ? device->gemm->set : 0;

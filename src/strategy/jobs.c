@@ -107,9 +107,9 @@ mot_status mot__job_steady(mot__lane *lane, void *user, void *payload)
     const mot_status status = earlier(replica);
 
     (void)lane;
-    if (status != MOT_OK || replica->dirty || !replica->train || replica->step.rows == 0)
+    if (status != MOT_OK || replica->dirty || !replica->train)
         return status;
-    return mot__trial_steady(replica, replica->step.rows, &steady[replica->rank]);
+    return mot__trial_steady(replica, &steady[replica->rank]);
 }
 
 mot_status mot__job_release(mot__lane *lane, void *user, void *payload)
@@ -229,7 +229,7 @@ static mot_status apply(mot_replica *replica, double lr)
     if (!replica->dirty)
         MOT_TRY(mot__flat_zero(replica->gradients));
     for (b = 0; b < mot__replica_buckets(replica); b++)
-        MOT_TRY(mot__strategy_of(replica)->ready(replica, b));
+        MOT_TRY(mot__replica_ready(replica, b));
     MOT_TRY(mot__replica_commit(replica));
 done:
     return status;
@@ -283,7 +283,11 @@ mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
     replica->passed.told_s =
         spent->device.s[MOT__PHASE_FORWARD] + spent->device.s[MOT__PHASE_BACKWARD];
     replica->passed.told_rows = replica->passed.rows;
-    replica->passed.rows = 0;
+    replica->passed.told_passes = replica->passed.passes;
+    replica->passed.rows = replica->passed.passes = 0;
+    spent->seated = replica->seat != MOT__NO_SEAT;
+    spent->hosted = replica->common->strategy->central;
+    spent->streams = replica->windows > 0;
     spent->starved_s = mot__lane_starved(lane);
     spent->waited_s = 0;
     if (replica->common->group)

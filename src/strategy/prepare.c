@@ -197,21 +197,40 @@ size_t mot__replica_micro(const mot_replica *replica, bool training, size_t rows
 
 /* ---- for a moment ---- */
 
-mot_status mot__replica_plan_beside(const mot_replica *replica, size_t rows, mot__plan **out)
+/* In half of what is free, since others use the card too; and with the packs that are there, so
+ * that its products are computed as those of the replica's own plan. */
+static bool fits_beside(const mot_replica *replica, const struct mot__plan_config *config)
+{
+    const size_t room = limit_of(replica) - mot__device_used(replica->device);
+    size_t arena, packs;
+
+    return mot__plan_estimate(config, &arena) == MOT_OK && arena <= room / 2 &&
+           mot__plan_packs(replica->device, config, &packs) == MOT_OK &&
+           packs <= mot__gemm_packs_held(replica->device);
+}
+
+mot_status mot__spare_plan_open(const mot_replica *replica, size_t rows,
+                                struct mot__spare_plan *out)
 {
     const struct mot__plan_config config =
         plan_config(replica, replica->target_width[true], rows, true);
+    mot_status status;
 
-    return mot__plan_open(replica->device, &config, out);
+    *out = (struct mot__spare_plan){.peak = mot__device_peak(replica->device),
+                                    .asked = mot__gemm_asked(replica->device)};
+    if (replica->windows || !fits_beside(replica, &config))
+        return MOT_OK;
+    status = mot__plan_open(replica->device, &config, &out->plan);
+    return status == MOT_NO_MEMORY ? MOT_OK : status;
 }
 
-void mot__replica_plan_gone(const mot_replica *replica, mot__plan *plan, size_t peak)
+void mot__spare_plan_close(const mot_replica *replica, struct mot__spare_plan *beside)
 {
-    if (!plan)
-        return;
-    mot__plan_close(plan);
+    mot__plan_close(beside->plan);
+    beside->plan = NULL;
+    mot__gemm_unask(replica->device, beside->asked);
     mot__device_trim(replica->device);
-    mot__device_peak_set(replica->device, peak);
+    mot__device_peak_set(replica->device, beside->peak);
 }
 
 /* ---- telling ---- */

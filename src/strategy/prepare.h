@@ -13,10 +13,15 @@ void mot__replica_release(mot_replica *replica, bool training); /* plan and feed
 /* Rows of the next micro-batch where so many are left: equal parts that the plan holds. */
 size_t mot__replica_micro(const mot_replica *replica, bool training, size_t rows);
 
-/* A further training plan for a trial, which gives back all that it took and leaves the peak as it
- * was; none: MOT_NO_MEMORY. */
-mot_status mot__replica_plan_beside(const mot_replica *replica, size_t rows, mot__plan **out);
-void mot__replica_plan_gone(const mot_replica *replica, mot__plan *plan, size_t peak);
+/* A further training plan for a trial. Closing gives back all that it took and leaves the peak and
+ * the choice of kernels as they were. */
+struct mot__spare_plan {
+    mot__plan *plan; /* NULL: there is no room */
+    size_t peak, asked;
+};
+mot_status mot__spare_plan_open(const mot_replica *replica, size_t rows,
+                                struct mot__spare_plan *out);
+void mot__spare_plan_close(const mot_replica *replica, struct mot__spare_plan *beside);
 
 /* Of so many rows of a training batch, the most that run at once on its device. */
 size_t mot__replica_most(const mot_replica *replica, const struct mot__samples *samples,

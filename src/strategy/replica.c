@@ -109,7 +109,7 @@ mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_
                           mot__plan_y(replica->train));
 }
 
-static mot_status tell_ready(mot_replica *replica, size_t bucket)
+mot_status mot__replica_ready(mot_replica *replica, size_t bucket)
 {
     mot_status status;
 
@@ -124,7 +124,7 @@ static mot_status perform(void *user, enum mot__entry_kind kind, size_t bucket)
     mot_replica *replica = user;
 
     if (kind == MOT__ENTRY_READY)
-        return tell_ready(replica, bucket);
+        return mot__replica_ready(replica, bucket);
     return kind == MOT__ENTRY_NEED ? mot__strategy_of(replica)->need(replica, bucket)
                                    : mot__strategy_of(replica)->fill(replica, bucket);
 }
@@ -142,6 +142,7 @@ mot_status mot__replica_forward(mot_replica *replica)
     if (replica->step.rows == 0)
         return MOT_OK;
     replica->passed.rows += replica->step.rows;
+    replica->passed.passes++;
     mot__device_phase(replica->device, replica->phase = MOT__PHASE_FORWARD);
     return mot__plan_run(&mot__plan_lists(replica->train)->forward, &replica->step,
                          mot__replica_needs, replica);
@@ -173,7 +174,7 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
     }
     status = backward_nothing(replica);
     for (b = 0; ready && b < mot__replica_buckets(replica) && status == MOT_OK; b++)
-        status = tell_ready(replica, b);
+        status = mot__replica_ready(replica, b);
     return status;
 }
 

@@ -80,11 +80,11 @@ struct mot_replica {
     struct mot__story failed; /* the first job that did; the variables may disagree with others' */
     struct mot__step step;    /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
-    double reduce_s;      /* on the host, adding and waiting for others */
-    struct {              /* training's forward passes and, once asked for, their backward */
-        size_t rows;      /* since the last time */
-        size_t told_rows; /* before */
-        double told_s;    /* these, both ways, by the device's clock */
+    double reduce_s;         /* on the host, adding and waiting for others */
+    struct {                 /* forward passes in training, and what mot__job_spent told of them */
+        size_t rows, passes; /* since it was asked last */
+        size_t told_rows, told_passes;
+        double told_s; /* with their backward passes, by the device's clock */
     } passed;
     struct mot__verify *verify; /* NULL with one replica */
     struct mot__sent *sent;     /* the host updates for this lane; NULL: it does so itself */
@@ -172,13 +172,19 @@ struct mot__spent {
     double copied_s;           /* between the host's copy and windows */
     double waited_s;           /* for the other replicas */
     double starved_s;          /* with nothing to do */
+    bool seated;               /* it takes part */
+    bool hosted, streams;      /* central storage; and not all of it fits the device */
 };
 
-/* Parts of the forward and backward passes between the last two calls that asked for the above. */
+/* Of the passes between the last two calls that asked for the above: so many times the rows take
+ * near + (1 - near) * times of their time up to MOT__NEAR times; far is for MOT__FAR times. All 0
+ * without profiling. */
+#define MOT__NEAR 2
+#define MOT__FAR 8
 struct mot__steady {
-    double near, far; /* what more rows do not add to: up to twice the rows; up to eight times */
-    double cold;      /* of both: what the same passes alone, one after the other, do not take */
-    double upload;    /* of the upload: what more rows do not add to */
+    double near, far;
+    double cold;   /* what the same passes alone, one after the other, do not take */
+    double upload; /* as near, of the upload */
 };
 
 /* Work from here on in that seat, or in none. Who was away goes on with what `like`, who was not,
@@ -194,6 +200,7 @@ mot_status mot__replica_load(mot_replica *replica, const mot_batch *batch, size_
                              size_t rows, uint64_t number);
 /* What a plan asks for where gradients stay for now (mot__exchange_fn; user: the replica). */
 mot_status mot__replica_needs(void *user, enum mot__entry_kind kind, size_t bucket);
+mot_status mot__replica_ready(mot_replica *replica, size_t bucket); /* its gradients may leave */
 mot_status mot__replica_forward(mot_replica *replica);
 mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, bool ready);
 mot_status mot__replica_commit(mot_replica *replica); /* all-reduce, verdict, update */

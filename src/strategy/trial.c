@@ -13,8 +13,7 @@
 #define OFTEN_S 0.15        /* ... unless that would take longer than this */
 #define QUANTUM_LEAST 256   /* rows: with fewer, whole quanta would cost more than they save */
 #define STEADY_ROWS 512     /* no larger shard is passed to see what does not depend on its rows */
-#define FAR 8               /* times its rows are passed where there is room */
-#define SHORT_S 0.02        /* a pass over so many may take so long to be worth a plan beside */
+#define SHORT_S 0.02        /* longer passes are not worth a plan beside for more rows */
 #define SHORT_TURNS_S 0.004 /* turns go on for so long */
 #define UPLOADS 5
 #define QUANTUM_S 0.02 /* a pass may take so long to be worth asking for the quantum */
@@ -122,16 +121,19 @@ done:
 
 /* ---- by the device's clock ---- */
 
-/* The shortest of three; of many where they are short. */
-static mot_status busy_for(mot_replica *replica, mot__plan *plan, size_t rows, double *seconds)
+struct busy {
+    double least_s, mean_s;
+};
+
+/* Three turns; many where they are short. */
+static mot_status busy_for(mot_replica *replica, mot__plan *plan, size_t rows, struct busy *out)
 {
     struct mot__phases phases;
     const double began_s = mot__clock_s();
     mot_status status = MOT_OK;
-    double unused;
+    double unused, sum = 0, least = INFINITY;
     int turn;
 
-    *seconds = INFINITY;
     for (turn = 0; turn < OFTEN || mot__clock_s() - began_s < SHORT_TURNS_S; turn++) {
         mot__device_phase(replica->device, MOT__PHASE_OTHER);
         MOT_TRY(clear_input(replica, plan, rows));
@@ -140,8 +142,10 @@ static mot_status busy_for(mot_replica *replica, mot__plan *plan, size_t rows, d
         mot__device_phase(replica->device, replica->phase = MOT__PHASE_FORWARD);
         MOT_TRY(run_lists(replica, plan, rows, &unused));
         mot__device_phases(replica->device, &phases);
-        *seconds = fmin(*seconds, phases.s[MOT__PHASE_FORWARD]);
+        least = fmin(least, phases.s[MOT__PHASE_FORWARD]);
+        sum += phases.s[MOT__PHASE_FORWARD];
     }
+    *out = (struct busy){least, sum / turn};
 done:
     return status;
 }
@@ -153,71 +157,81 @@ struct mot__trial_rows mot__trial_rows(size_t rows, size_t most)
     if (rows >= high) /* far apart, so that noise weighs little */
         return (struct mot__trial_rows){most > STEADY_ROWS ? high / 4 : high / 2, high, high};
     return (struct mot__trial_rows){mot__size_min(rows, STEADY_ROWS / 4),
-                                    mot__size_min(2 * rows, high), mot__size_min(FAR * rows, high)};
+                                    mot__size_min(MOT__NEAR * rows, high),
+                                    mot__size_min(MOT__FAR * rows, high)};
 }
 
-/* Few rows are rounded up to whole tiles, which tells nothing of more: a plan for more beside the
- * replica's own, where a pass is short and there is room; else *out stays. */
-static mot_status plan_for_more(mot_replica *replica, size_t rows, mot__plan **out)
+/* Two lines, bent at twice the rows: tiles fill up, then other kernels or caches serve. */
+struct mot__steady mot__trial_told(const struct mot__trial_rows *t, const double seconds[3],
+                                   double rows, double stepped_s)
 {
-    const size_t more = mot__size_min(FAR * rows, STEADY_ROWS);
-    double seconds;
-    mot_status status;
+    const double low = (double)t->low, twice = (double)t->twice, high = (double)t->high;
+    const double near_s = fmax(seconds[1] - seconds[0], 0) / (twice - low);
+    const double far_s =
+        t->high > t->twice ? fmax(seconds[2] - seconds[1], 0) / (high - twice) : near_s;
+    const double whole_s = fmax(stepped_s, seconds[0] + near_s * (rows - low));
+    const double bend = MOT__NEAR * rows;
+    const double more_s = near_s * (bend - rows) + far_s * (MOT__FAR * rows - bend);
 
-    if (mot__plan_rows(replica->train) >= more || replica->windows)
-        return MOT_OK;
-    status = busy_for(replica, replica->train, rows, &seconds);
-    if (status != MOT_OK || seconds * (double)more > SHORT_S * (double)rows)
-        return status;
-    status = mot__replica_plan_beside(replica, more, out);
-    return status == MOT_NO_MEMORY ? MOT_OK : status;
-}
-
-/* The part of a pass of `whole` seconds that its rows do not add to, by the line through both. */
-static double steady_of(size_t low, double low_s, size_t high, double high_s, double rows,
-                        double whole_s)
-{
-    const double row_s = fmax(high_s - low_s, 0) / (double)(high - low);
-
-    return fmax(1 - row_s * rows / whole_s, 0);
-}
-
-/* What passes of so many rows took in the steps: longer than in a trial, where nothing else was in
- * the caches. Without steps, what a trial takes. */
-static double stepped_s(const mot_replica *replica, size_t rows, double trial_s)
-{
-    if (replica->passed.told_rows == 0)
-        return trial_s;
-    return fmax(replica->passed.told_s * (double)rows / (double)replica->passed.told_rows, trial_s);
+    if (!(whole_s > 0))
+        return (struct mot__steady){0};
+    return (struct mot__steady){.near = fmax(1 - near_s * rows / whole_s, 0),
+                                .far = fmax(1 - more_s / ((MOT__FAR - 1) * whole_s), 0)};
 }
 
 /* One row in a plan of one: what a row adds cannot be told, and next to what any launch costs it is
- * nothing. A shard larger than any that is tried: the line through both says what a trial of it
- * would take, which tells nothing of what is cold. */
+ * nothing. Of a shard larger than any that is tried nothing is told to be cold: the lines do not
+ * say well enough what it takes alone. */
 static mot_status tell_steady(mot_replica *replica, mot__plan *plan, size_t rows,
                               struct mot__steady *out)
 {
     const struct mot__trial_rows t = mot__trial_rows(rows, mot__plan_rows(plan));
+    const size_t told_rows = rows <= t.high ? replica->passed.told_rows : 0;
+    const double stepped_s =
+        told_rows ? replica->passed.told_s * (double)rows / (double)told_rows : 0;
+    struct busy low, twice, high;
     mot_status status = MOT_OK;
-    double low_s, twice_s, high_s, trial_s, whole_s;
+    double mean_s;
 
-    if (t.low == 0) {
-        out->near = out->far = 1;
+    out->near = out->far = 1;
+    if (t.low == 0)
         return MOT_OK;
-    }
-    MOT_TRY(busy_for(replica, plan, t.low, &low_s));
-    MOT_TRY(busy_for(replica, plan, t.high, &high_s));
-    twice_s = high_s;
+    MOT_TRY(busy_for(replica, plan, t.low, &low));
+    MOT_TRY(busy_for(replica, plan, t.high, &high));
+    twice = high;
     if (t.twice != t.high)
-        MOT_TRY(busy_for(replica, plan, t.twice, &twice_s));
-    trial_s =
-        low_s + (twice_s - low_s) * ((double)rows - (double)t.low) / (double)(t.twice - t.low);
-    whole_s = rows > t.high ? trial_s : stepped_s(replica, rows, trial_s);
-    out->near = steady_of(t.low, low_s, t.twice, twice_s, (double)rows, whole_s);
-    out->far = steady_of(t.low, low_s, t.high, high_s, (double)rows, whole_s);
-    out->cold = 1 - trial_s / whole_s;
+        MOT_TRY(busy_for(replica, plan, t.twice, &twice));
+    *out = mot__trial_told(&t, (double[]){low.least_s, twice.least_s, high.least_s}, (double)rows,
+                           stepped_s);
+    mean_s = low.mean_s + (twice.mean_s - low.mean_s) * ((double)rows - (double)t.low) /
+                              (double)(t.twice - t.low);
+    out->cold = stepped_s > mean_s ? 1 - mean_s / stepped_s : 0;
 done:
     return status;
+}
+
+/* Few rows are rounded up to whole tiles, which tells nothing of more: a plan for more beside the
+ * replica's own, where a pass is short and there is room. *told is false where there is not, or
+ * where a driver has less than it said. */
+static mot_status try_more(mot_replica *replica, size_t rows, struct mot__steady *out, bool *told)
+{
+    const size_t more = mot__size_min(MOT__FAR * rows, STEADY_ROWS);
+    struct mot__spare_plan beside;
+    struct busy now;
+    mot_status status;
+
+    *told = false;
+    if (mot__plan_rows(replica->train) >= more)
+        return MOT_OK;
+    status = busy_for(replica, replica->train, rows, &now);
+    if (status != MOT_OK || now.least_s * (double)more > SHORT_S * (double)rows)
+        return status;
+    status = mot__spare_plan_open(replica, more, &beside);
+    if (status == MOT_OK && beside.plan)
+        status = tell_steady(replica, beside.plan, rows, out);
+    *told = status == MOT_OK && beside.plan;
+    mot__spare_plan_close(replica, &beside);
+    return status == MOT_NO_MEMORY ? MOT_OK : status;
 }
 
 /* The shortest of some. */
@@ -248,30 +262,37 @@ static mot_status tell_upload(mot_replica *replica, size_t rows, double *part)
     double one_s, all_s, row_s;
     mot_status status = MOT_OK;
 
-    *part = 1;
-    if (rows == 1)
-        return MOT_OK;
     MOT_TRY(upload_for(replica, 1, &one_s));
     MOT_TRY(upload_for(replica, rows, &all_s));
-    row_s = fmax(all_s - one_s, 0) / (double)(rows - 1);
-    *part = all_s > 0 ? fmin(fmax(1 - row_s * (double)rows / all_s, 0), 1) : 0;
+    row_s = rows > 1 ? fmax(all_s - one_s, 0) / (double)(rows - 1) : 0;
+    *part = all_s > 0 ? fmax(1 - row_s * (double)rows / all_s, 0) : 0;
 done:
     return status;
 }
 
-mot_status mot__trial_steady(mot_replica *replica, size_t rows, struct mot__steady *out)
+/* As the steps' passes had them, not as the last of an epoch had. */
+static size_t rows_of(const mot_replica *replica)
 {
-    const size_t peak = mot__device_peak(replica->device);
-    mot__plan *beside = NULL;
+    const size_t rows = replica->passed.told_passes
+                            ? replica->passed.told_rows / replica->passed.told_passes
+                            : replica->step.rows;
+
+    return mot__size_min(rows, mot__plan_rows(replica->train));
+}
+
+mot_status mot__trial_steady(mot_replica *replica, struct mot__steady *out)
+{
+    const size_t rows = rows_of(replica);
     mot_status status = MOT_OK;
+    bool told;
 
     *out = (struct mot__steady){0};
-    if (rows > mot__plan_rows(replica->train))
+    if (rows == 0 || !mot__device_profiles(replica->device))
         return MOT_OK;
+    MOT_TRY(try_more(replica, rows, out, &told));
+    if (!told)
+        MOT_TRY(tell_steady(replica, replica->train, rows, out));
     MOT_TRY(tell_upload(replica, rows, &out->upload));
-    MOT_TRY(plan_for_more(replica, rows, &beside));
-    MOT_TRY(tell_steady(replica, beside ? beside : replica->train, rows, out));
 done:
-    mot__replica_plan_gone(replica, beside, peak);
     return status;
 }

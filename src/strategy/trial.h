@@ -15,8 +15,11 @@ struct mot__trial_rows {
     size_t low, twice, high;
 };
 struct mot__trial_rows mot__trial_rows(size_t rows, size_t most);
-/* The part of forward and backward passes over so many rows that more do not add to, by the
- * device's clock; 0 without profiling. Waits. */
-mot_status mot__trial_steady(mot_replica *replica, size_t rows, struct mot__steady *out);
+/* What passes over t's rows took, alone, tells of passes over so many, which took stepped_s in the
+ * steps (0: not known); cold and upload are not told. */
+struct mot__steady mot__trial_told(const struct mot__trial_rows *t, const double seconds[3],
+                                   double rows, double stepped_s);
+/* Of passes as the last steps had them. Waits. */
+mot_status mot__trial_steady(mot_replica *replica, struct mot__steady *out);
 
 #endif

@@ -166,9 +166,9 @@ static void refuse(const char *variable, const char *word, const char *why)
     abort();
 }
 
-static const char *const manners[] = {"nan",       "late",      "shadow",   "ordinary",  "blocks",
-                                      "return_us", "ulp",       "slow",     "launch_us", "link",
-                                      "turns_ms",  "chance_ms", "start_us", "memory_mb"};
+static const char *const manners[] = {"nan",       "late",     "shadow",   "ordinary",  "blocks",
+                                      "return_us", "ulp",      "slow",     "launch_us", "link",
+                                      "chance_ms", "start_us", "memory_mb"};
 
 /* Past a number, whatever the program's locale takes for a point; at itself where there is none. */
 static const char *read_number(const char *at, double *out)
@@ -202,6 +202,8 @@ static void check_manner(const char *word)
     }
 }
 
+#define NOBODY SIZE_MAX
+
 double ill_will(const char *name, size_t nth)
 {
     const char *all = getenv("MOTLEY_ILL_WILL");
@@ -211,7 +213,7 @@ double ill_will(const char *name, size_t nth)
 
     for (i = 0; nth_word(all, ',', i, word, sizeof word); i++)
         check_manner(word);
-    for (i = 0; nth_word(all, ',', i, word, sizeof word); i++) {
+    for (i = 0; nth != NOBODY && nth_word(all, ',', i, word, sizeof word); i++) {
         const size_t length = strcspn(word, "=");
 
         if (strlen(name) != length || strncmp(word, name, length) != 0)
@@ -298,7 +300,7 @@ static void find_devices(void)
 
 struct disguised *guise_of_device(cl_device_id id)
 {
-    static struct disguised stranger; /* a sub-device: as it is */
+    static struct disguised stranger = {.nth = NOBODY}; /* a sub-device: as it is */
     size_t i;
 
     pthread_once(&once, find_devices);

@@ -14,8 +14,6 @@
  *   start_us=N   a kernel takes that much longer, whatever it computes; each is waited for
  *   launch_us=N  each kernel takes that long before it begins
  *   link=X       transfers run at X GB/s; each is waited for
- *   turns_ms=N   others use the devices too, in turn: for 20 ms each loss is launched that late on
- *                the even ones, for the next 20 ms on the odd ones
  *   chance_ms=X  each loss is launched that late on average, by dice of each device
  *
  * What slow, start_us and link add is in the events' times too.
@@ -423,6 +421,42 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
     return mem;
 }
 
+/* ---- what is as it is, and said so ---- */
+
+static cl_int CL_API_CALL fill_buffer(cl_command_queue queue, cl_mem mem, const void *pattern,
+                                      size_t size, size_t offset, size_t bytes, cl_uint count,
+                                      const cl_event *list, cl_event *event)
+{
+    const cl_int error =
+        under.clEnqueueFillBuffer(queue, mem, pattern, size, offset, bytes, count, list, event);
+
+    if (!error)
+        stretch(event, 0);
+    return error;
+}
+
+static cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem to,
+                                      size_t from_at, size_t to_at, size_t bytes, cl_uint count,
+                                      const cl_event *list, cl_event *event)
+{
+    const cl_int error =
+        under.clEnqueueCopyBuffer(queue, from, to, from_at, to_at, bytes, count, list, event);
+
+    if (!error)
+        stretch(event, 0);
+    return error;
+}
+
+static cl_int CL_API_CALL barrier(cl_command_queue queue, cl_uint count, const cl_event *list,
+                                  cl_event *event)
+{
+    const cl_int error = under.clEnqueueBarrierWithWaitList(queue, count, list, event);
+
+    if (!error)
+        stretch(event, 0);
+    return error;
+}
+
 /* ---- a slow device ---- */
 
 /* The debt of sleep is paid in pieces that a timer can keep. */
@@ -463,23 +497,16 @@ static double throw_dice(size_t nth)
     return -log(((double)(dice >> 11) + 1) / 9007199254740992.0);
 }
 
-/* Once a step, by the kernel's name; none of the devices is slow for long. */
+/* Once a step, by the kernel's name. */
 static void be_late(const struct disguised *device, cl_kernel kernel)
 {
-    const double late_ms = ill_will("turns_ms", device->nth);
     const double chance_ms = ill_will("chance_ms", device->nth);
-    struct timespec now;
     char name[64] = "";
 
-    if (!(late_ms > 0 || chance_ms > 0))
+    if (!(chance_ms > 0))
         return;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     under.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
-    if (strcmp(name, "loss_record") != 0)
-        return;
-    if (((size_t)now.tv_nsec / 20000000 + device->nth) % 2 == 0)
-        sleep_s(1e-3 * late_ms);
-    if (chance_ms > 0)
+    if (strcmp(name, "loss_record") == 0)
         sleep_s(1e-3 * chance_ms * throw_dice(device->nth));
 }
 
@@ -560,6 +587,9 @@ void manners_hook(cl_icd_dispatch *table)
     table->clEnqueueReadBuffer = read_buffer;
     table->clEnqueueMapBuffer = map_buffer;
     table->clEnqueueUnmapMemObject = unmap_buffer;
+    table->clEnqueueFillBuffer = fill_buffer;
+    table->clEnqueueCopyBuffer = copy_buffer;
+    table->clEnqueueBarrierWithWaitList = barrier;
     table->clCreateBuffer = create_buffer;
     table->clEnqueueNDRangeKernel = enqueue_kernel;
     table->clCreateCommandQueue = create_queue;

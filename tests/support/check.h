@@ -153,4 +153,10 @@ static inline float *test_floats(size_t n)
     return test_alloc(n, sizeof(float));
 }
 
+static inline void assert_near(double value, double wanted, double tolerance)
+{
+    if (!(fabs(value - wanted) <= tolerance)) /* so that NaN fails */
+        fail_msg("%g, wanted %g", value, wanted);
+}
+
 #endif

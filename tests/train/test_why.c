@@ -284,6 +284,70 @@ static void host_memory_is_named(void **state)
     assert_true(host->gain > 1.05);
 }
 
+/* ---- what is tried ---- */
+
+/* What a device holds after some steps, and that a trial of more rows leaves it as it was. */
+static size_t try_under(const char *memory)
+{
+    struct mot_fleet_config fleet_config = mot_fleet_config_default();
+    struct mot_trainer_config config = mot_trainer_config_default();
+    struct train_set set = train_set_make(64, 16, 4, 3);
+    struct mot_bytes before, after;
+    struct mot_breakdown part;
+    mot_fleet *fleet = NULL;
+    mot_trainer *trainer = NULL;
+    mot_model *net = train_net("input 16, dense 32 relu, dense 4");
+    mot_data *data = train_data(&set, false, 8);
+
+    fleet_config.devices = "0";
+    fleet_config.memory = memory;
+    fleet_config.profile = true;
+    assert_ok(mot_fleet_open(&fleet_config, &fleet));
+    assert_ok(mot_trainer_open(fleet, net, &config, &trainer));
+    step_on(trainer, data, WARM);
+    assert_ok(mot_bench_breakdown(trainer, &part));
+    assert_ok(mot_bench_bytes(trainer, 0, &before));
+    assert_ok(mot_bench_steady(trainer, &part));
+    assert_ok(mot_bench_bytes(trainer, 0, &after));
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_true(part.steady > 0 && part.steady <= 1 && part.steady_far <= 1);
+    assert_true(part.cold >= 0 && part.cold < 1);
+    mot_trainer_close(trainer);
+    mot_model_close(net);
+    mot_data_close(data);
+    train_set_clear(&set);
+    mot_fleet_close(fleet);
+    return before.total;
+}
+
+static void a_trial_leaves_memory_as_it_was(void **state)
+{
+    const size_t plenty = try_under(NULL);
+    char memory[32];
+
+    (void)state;
+    snprintf(memory, sizeof memory, "%zu", plenty + 1024); /* there is no room for more rows */
+    assert_int_equal(try_under(memory), plenty);
+}
+
+/* No times, no trial. */
+static void without_profiling_nothing_is_told(void **state)
+{
+    struct mot_trainer_config config = mot_trainer_config_default();
+    struct train_set set = train_set_make(64, 16, 4, 3);
+    struct train_run run =
+        train_open("0", "input 16, dense 4", &config, train_data(&set, false, 8));
+    struct mot_breakdown part = {.cold = NAN};
+
+    (void)state;
+    step_on(run.trainer, run.data, WARM);
+    assert_ok(mot_bench_steady(run.trainer, &part));
+    assert_true(part.steady == 0 && part.steady_far == 0 && part.cold == 0 &&
+                part.steady_upload == 0);
+    train_close(&run);
+    train_set_clear(&set);
+}
+
 /* ---- launches take 5 ms ---- */
 
 static const struct setup launching = {.devices = "0",
@@ -457,6 +521,8 @@ int main(void)
     const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_slow_source_is_named),
         cmocka_unit_test(host_memory_is_named),
+        cmocka_unit_test(a_trial_leaves_memory_as_it_was),
+        cmocka_unit_test(without_profiling_nothing_is_told),
     };
     const struct CMUnitTest launch[] = {
         cmocka_unit_test(slow_launches_are_named),

@@ -3,18 +3,13 @@
 #include "support/check.h"
 
 #include "bench/explain.h"
+#include "bench/predict.h"
 
 #include <math.h>
 #include <motley/bench.h>
 #include <string.h>
 
 static const char *const labels[] = {"0", "1"};
-
-static void assert_near(double value, double wanted, double tolerance)
-{
-    if (!(fabs(value - wanted) <= tolerance)) /* so that NaN fails */
-        fail_msg("%g, wanted %g", value, wanted);
-}
 
 /* One device whose step of 128 rows takes 1 ms. */
 static struct mot_reckoning one(const struct mot_breakdown *part)
@@ -264,7 +259,8 @@ static void waiting_for_each_other_is_told(void **state)
 
     (void)state;
     waiting = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_WAITING);
-    assert_non_null(strstr(waiting->sentence, "wait for each other 39 % of the time"));
+    assert_non_null(
+        strstr(waiting->sentence, "wait for each other and to wake up 39 % of the time"));
     assert_string_equal(waiting->cure, "--accumulate 4");
     assert_near(waiting->gain, 1 / (0.61 + 0.39 / 2), 1e-9); /* chances make up for each other */
 }
@@ -306,7 +302,8 @@ static void waking_up_to_reduce_goes_with_the_reductions(void **state)
 static void a_device_left_out_is_not_reckoned(void **state)
 {
     const struct mot_breakdown part[] = {
-        {.waiting = 1}, {.forward = 0.3, .backward = 0.6, .update = 0.05, .waiting = 0.05}};
+        {.waiting = 1, .out = true},
+        {.forward = 0.3, .backward = 0.6, .update = 0.05, .waiting = 0.05}};
     static const size_t share[] = {0, 128};
     struct mot_reckoning r = two(part);
     struct mot_cure cure[MOT_CURES];
@@ -318,6 +315,101 @@ static void a_device_left_out_is_not_reckoned(void **state)
         assert_true(cure[i].kind == MOT_LIMIT_LAUNCH || cure[i].kind == MOT_LIMIT_BATCH ||
                     cure[i].kind == MOT_LIMIT_COMPUTE);
         assert_true(cure[i].gain < 1.2);
+    }
+}
+
+/* With central storage a device without rows adds and updates all the same: it is not left out. */
+static void a_device_without_rows_is_there(void **state)
+{
+    const struct mot_breakdown part[] = {
+        {.reduce = 0.3, .waiting = 0.7, .others = 0.7, .hosted = true},
+        {.forward = 0.3, .backward = 0.4, .reduce = 0.3, .hosted = true}};
+    static const size_t share[] = {0, 128};
+    struct mot_reckoning r = two(part);
+    struct mot_cure cure[MOT_CURES];
+    size_t i, count;
+
+    (void)state;
+    r.share = share;
+    count = mot_bench_limit(&r, cure);
+    assert_near(cure_of(cure, count, MOT_LIMIT_HOST)->gain, 1 / (0.7 + 0.3 / 4), 1e-9);
+    for (i = 0; i < count; i++) /* alone, one would have the work of both: 0.7 + 2 * 0.3 */
+        assert_true(cure[i].kind != MOT_LIMIT_MANY);
+}
+
+/* What does not fit travels in every step; rarer updates change nothing. */
+static void weights_that_stream_are_told(void **state)
+{
+    const struct mot_breakdown part = {.forward = 0.2,
+                                       .backward = 0.2,
+                                       .staging = 0.3,
+                                       .reduce = 0.2,
+                                       .waiting = 0.1,
+                                       .hosted = true,
+                                       .streams = true};
+    struct mot_reckoning r = one(&part);
+    struct mot_cure cure[MOT_CURES];
+    size_t i, count;
+
+    (void)state;
+    r.samples = 128 * 4;
+    count = mot_bench_limit(&r, cure);
+    assert_string_equal(cure_of(cure, count, MOT_LIMIT_LINK)->cure, "more memory");
+    assert_near(cure_of(cure, count, MOT_LIMIT_LINK)->gain, 2, 1e-9);
+    for (i = 0; i < count; i++)
+        assert_null(strstr(cure[i].sentence, "--accumulate"));
+    assert_near(cure_of(cure, count, MOT_LIMIT_BATCH)->gain, 4 / (4 * 0.4 + 0.6), 1e-9);
+}
+
+/* Adam reads and writes seven numbers for each parameter; beside its own it fetches three more, and
+ * a copy of the weights takes three: for two devices that is no gain. */
+static void updates_of_all_for_each_are_told(void **state)
+{
+    enum { LANES = 4 };
+    static const size_t share[LANES] = {32, 32, 32, 32};
+    static const char *const four[LANES] = {"0/4.0", "0/4.1", "0/4.2", "0/4.3"};
+    struct mot_breakdown part[LANES];
+    struct mot_reckoning r = two(part);
+    const struct mot_cure *update;
+    struct mot_cure cure[MOT_CURES];
+    size_t i, count;
+
+    (void)state;
+    for (i = 0; i < LANES; i++)
+        part[i] = (struct mot_breakdown){.forward = 0.3, .backward = 0.3, .update = 0.4};
+    r.state = 2;
+    r.unified = true;
+    count = mot_bench_limit(&r, cure);
+    for (i = 0; i < count; i++)
+        assert_true(cure[i].kind != MOT_LIMIT_UPDATE);
+    r.replicas = LANES;
+    r.share = share;
+    r.label = four;
+    update = cure_of(cure, mot_bench_limit(&r, cure), MOT_LIMIT_UPDATE);
+    assert_string_equal(update->cure, "--strategy central");
+    assert_near(update->gain, 1 / (0.6 + 0.4 * (10.0 / 4 + 3) / 7), 1e-9);
+    assert_non_null(strstr(update->sentence, "updates all parameters, 40 % of the time"));
+    r.unified = false; /* the host's memory is not the devices' */
+    count = mot_bench_limit(&r, cure);
+    for (i = 0; i < count; i++)
+        assert_true(cure[i].kind != MOT_LIMIT_UPDATE);
+}
+
+/* A bend: up to twice the rows cost little more, up to eight times a line's part. */
+static void more_rows_cost_as_was_tried(void **state)
+{
+    const struct mot_breakdown part = {
+        .forward = 0.4, .backward = 0.6, .steady = 0.8, .steady_far = 0.4};
+    static const double cost[] = {2 - 0.8, 1.2 + (8 - 7 * 0.4 - 1.2) / 3, 8 - 7 * 0.4};
+    const struct mot_reckoning r = one(&part);
+    struct mot__change change = {1, 1, false, MOT__ALL, MOT__ALL};
+    size_t i;
+
+    (void)state;
+    assert_near(mot__gain(&r, &change), 1, 1e-9);
+    for (i = 0; i < sizeof cost / sizeof *cost; i++) {
+        change.times *= 2;
+        assert_near(mot__gain(&r, &change), (double)change.times / cost[i], 1e-9);
     }
 }
 
@@ -446,6 +538,10 @@ int main(void)
         cmocka_unit_test(devices_that_only_slow_each_other_are_told),
         cmocka_unit_test(waking_up_to_reduce_goes_with_the_reductions),
         cmocka_unit_test(a_device_left_out_is_not_reckoned),
+        cmocka_unit_test(a_device_without_rows_is_there),
+        cmocka_unit_test(weights_that_stream_are_told),
+        cmocka_unit_test(updates_of_all_for_each_are_told),
+        cmocka_unit_test(more_rows_cost_as_was_tried),
         cmocka_unit_test(a_list_of_devices_is_whole),
         cmocka_unit_test(seconds_become_parts),
         cmocka_unit_test(a_busy_device_has_no_cure),

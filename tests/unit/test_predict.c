@@ -1,4 +1,4 @@
-/* test_predict.c - what a cure is said to give against what it gives: on some hundred machines
+/* test_predict.c - what a cure is said to give against what it gives: on thousands of machines
  * that exist only here. A plain simulation runs steps on such a machine, event by event, and tells
  * where the time went, as a breakdown would; the cure is applied to the machine and it runs again.
  */
@@ -22,6 +22,7 @@ struct machine {
         staging[LANES_MOST], wake[LANES_MOST], cold[LANES_MOST], begin[LANES_MOST],
         send[LANES_MOST];
     double add, meet, source; /* source: a row */
+    double fill;              /* rows: fewer take as long as so many */
     uint64_t seed;
 };
 
@@ -78,6 +79,12 @@ static void reduce(const struct machine *m, double *clock, struct mot_breakdown 
         }
 }
 
+/* Forward and backward, but for what is cold. */
+static double pass_s(const struct machine *m, size_t i, double times)
+{
+    return m->kernel[i] + 0.9 * m->row[i] * fmax(times * (double)m->share[i], m->fill);
+}
+
 static void one_step(const struct machine *m, size_t step, double ready, uint64_t *seed,
                      double *clock, struct mot_breakdown *part)
 {
@@ -88,18 +95,18 @@ static void one_step(const struct machine *m, size_t step, double ready, uint64_
         if (m->present[i]) {
             const double start = fmax(clock[i], ready);
             const double launch = m->launch[i] * jitter(seed);
-            const double rows = m->row[i] * (double)m->share[i] * jitter(seed);
+            const double upload = 0.1 * m->row[i] * (double)m->share[i];
+            const double pass = pass_s(m, i, 1) * jitter(seed);
             const double cold = updated ? m->cold[i] : 0;
 
             part[i].input += start - clock[i];
             part[i].waiting += launch;
-            part[i].upload += 0.1 * rows + m->send[i];
+            part[i].upload += upload + m->send[i];
             part[i].steady_upload += m->send[i];
-            part[i].forward += 0.3 * rows + m->kernel[i] + cold;
-            part[i].backward += 0.6 * rows;
-            part[i].steady += m->kernel[i] + cold;
+            part[i].forward += 0.3 * pass + cold;
+            part[i].backward += 0.7 * pass;
             part[i].cold += cold;
-            clock[i] = start + launch + m->send[i] + rows + m->kernel[i] + cold;
+            clock[i] = start + launch + m->send[i] + upload + pass + cold;
         }
     if (commits && lanes_present(m) > 1)
         reduce(m, clock, part);
@@ -121,6 +128,16 @@ static double latest(const struct machine *m, const double *clock)
         if (m->present[i])
             last = fmax(last, clock[i]);
     return last;
+}
+
+/* As trials would: seconds become parts of a pass. */
+static void tell_passes(const struct machine *m, size_t i, struct mot_breakdown *b)
+{
+    const double whole = (b->forward + b->backward) / (STEPS - WARM), one = pass_s(m, i, 1);
+
+    b->steady = 1 - (pass_s(m, i, 2) - one) / whole;
+    b->steady_far = 1 - (pass_s(m, i, 8) - one) / (7 * whole);
+    b->cold /= b->forward + b->backward;
 }
 
 static struct ran run(const struct machine *m)
@@ -145,9 +162,9 @@ static struct ran run(const struct machine *m)
         struct mot_breakdown *b = &ran.part[i];
 
         b->waiting += b->others;
-        b->steady = b->steady > 0 ? b->steady / (b->forward + b->backward) : 0;
-        b->steady_far = b->steady;
-        b->cold = b->cold > 0 ? b->cold / (b->forward + b->backward) : 0;
+        if (m->present[i] && m->share[i] > 0)
+            tell_passes(m, i, b);
+        b->out = !m->present[i];
         b->steady_upload = b->upload > 0 ? b->steady_upload / b->upload : 0;
         b->input /= seconds, b->upload /= seconds, b->forward /= seconds, b->backward /= seconds;
         b->staging /= seconds, b->reduce /= seconds, b->update /= seconds, b->waiting /= seconds;
@@ -206,6 +223,7 @@ static struct machine random_machine(uint64_t *seed)
     m.lanes = 1 + (size_t)(uniform(seed) * LANES_MOST);
     m.batch = (size_t)8 << (size_t)(uniform(seed) * 7);
     m.by_speed = uniform(seed) < 0.3;
+    m.fill = m.lanes == 1 && uniform(seed) < 0.5 ? spread(seed, 1, 256) : 0;
     m.add = uniform(seed) < 0.7 ? spread(seed, 1e-6, 1e-3) : spread(seed, 1e-3, 1e-2);
     m.meet = spread(seed, 1e-6, 3e-4);
     for (i = 0; i < m.lanes; i++) {
@@ -306,7 +324,7 @@ static void every_predicted_gain_comes_true(void **state)
         }
     }
     for (i = MOT_LIMIT_INPUT; i < MOT_LIMIT_KINDS; i++)
-        if (kinds[i] < 3)
+        if (kinds[i] < 3 && i != MOT_LIMIT_UPDATE) /* no memory here is the host's */
             fail_msg("kind %zu was told %zu times", i, kinds[i]);
 }
 

@@ -47,12 +47,6 @@ static struct moments moments_of(enum mot_init init)
     return m;
 }
 
-static void assert_near(double seen, double wanted, double tolerance)
-{
-    if (!(fabs(seen - wanted) <= tolerance))
-        fail_msg("%g, wanted %g within %g", seen, wanted, tolerance);
-}
-
 static void he_is_normal_with_its_deviation(void **state)
 {
     const double deviation = sqrt(2.0 / IN);
