@@ -47,8 +47,10 @@ struct mot_breakdown mot__explain(const struct mot__spent *spent, double seconds
 {
     const double *device = spent->device.s;
     double rest = seconds;
-    struct mot_breakdown b = {
-        .out = !spent->seated, .hosted = spent->hosted, .streams = spent->streams};
+    struct mot_breakdown b = {.out = !spent->seated,
+                              .hosted = spent->hosted,
+                              .streams = spent->streams,
+                              .cut = spent->cut};
     double *const part[] = {&b.input,   &b.upload, &b.forward, &b.backward,
                             &b.staging, &b.reduce, &b.update,  &b.waiting};
     size_t i;

@@ -87,10 +87,14 @@ static void judge_input(struct table *t)
     add(t, cure);
 }
 
-/* So many times the batch, or what the data have. */
+/* So many times the batch, or what the data have; where rows do not fit already, no more. */
 static size_t times_of(const struct mot_reckoning *r, size_t wish)
 {
-    const size_t most = r->samples > 0 && r->batch > 0 ? r->samples / r->batch : wish;
+    size_t most = r->samples > 0 && r->batch > 0 ? r->samples / r->batch : wish, i;
+
+    for (i = 0; i < r->replicas; i++)
+        if (r->part[i].cut)
+            most = 1;
 
     return most < 1 ? 1 : most < wish ? most : wish;
 }

@@ -280,11 +280,12 @@ mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
         return status;
     status = mot__device_finish(replica->device);
     mot__device_phases(replica->device, &spent->device);
+    spent->cut = replica->passed.passes > replica->passed.steps;
     replica->passed.told_s =
         spent->device.s[MOT__PHASE_FORWARD] + spent->device.s[MOT__PHASE_BACKWARD];
     replica->passed.told_rows = replica->passed.rows;
     replica->passed.told_passes = replica->passed.passes;
-    replica->passed.rows = replica->passed.passes = 0;
+    replica->passed.rows = replica->passed.passes = replica->passed.steps = 0;
     spent->seated = replica->seat != MOT__NO_SEAT;
     spent->hosted = replica->common->strategy->central;
     spent->streams = replica->windows > 0;

@@ -80,9 +80,9 @@ struct mot_replica {
     struct mot__story failed; /* the first job that did; the variables may disagree with others' */
     struct mot__step step;    /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
-    double reduce_s;         /* on the host, adding and waiting for others */
-    struct {                 /* forward passes in training, and what mot__job_spent told of them */
-        size_t rows, passes; /* since it was asked last */
+    double reduce_s; /* on the host, adding and waiting for others */
+    struct {         /* forward passes in training, and what mot__job_spent told of them */
+        size_t rows, passes, steps; /* since it was asked last; steps of its rows */
         size_t told_rows, told_passes;
         double told_s; /* with their backward passes, by the device's clock */
     } passed;
@@ -174,6 +174,7 @@ struct mot__spent {
     double starved_s;          /* with nothing to do */
     bool seated;               /* it takes part */
     bool hosted, streams;      /* central storage; and not all of it fits the device */
+    bool cut;                  /* nor do all rows of its share at once */
 };
 
 /* Of the passes between the last two calls that asked for the above: so many times the rows take

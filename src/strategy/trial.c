@@ -154,7 +154,7 @@ struct mot__trial_rows mot__trial_rows(size_t rows, size_t most)
 {
     const size_t high = mot__size_min(most, STEADY_ROWS);
 
-    if (rows >= high) /* far apart, so that noise weighs little */
+    if (4 * rows >= 3 * high) /* far apart, so that noise weighs little */
         return (struct mot__trial_rows){most > STEADY_ROWS ? high / 4 : high / 2, high, high};
     return (struct mot__trial_rows){mot__size_min(rows, STEADY_ROWS / 4),
                                     mot__size_min(MOT__NEAR * rows, high),
@@ -273,9 +273,9 @@ done:
 /* As the steps' passes had them, not as the last of an epoch had. */
 static size_t rows_of(const mot_replica *replica)
 {
-    const size_t rows = replica->passed.told_passes
-                            ? replica->passed.told_rows / replica->passed.told_passes
-                            : replica->step.rows;
+    const size_t passes = replica->passed.told_passes;
+    const size_t rows =
+        passes ? (replica->passed.told_rows + passes / 2) / passes : replica->step.rows;
 
     return mot__size_min(rows, mot__plan_rows(replica->train));
 }

@@ -105,6 +105,11 @@ static void a_run_with_little_memory_learns_the_same(void **state)
               "train --data data --devices 0 --batch 400 --epochs 12 --out '' --memory 4500K");
     place_expect(&place, 0, plenty);
     place_expect(&place, 0, "they stream layer by layer through ");
+    place_expect(&place, 0,
+                 "what limits the speed: the link of device 0: weights and gradients that ");
+    place_expect(&place, 0, " of the time; more memory would give up to ");
+    assert_null(strstr(place.out, "--batch "));
+    assert_null(strstr(place.out, "--accumulate "));
     place_run(&place, "",
               "train --data data --devices 0 --batch 100 --accumulate 4 --epochs 12 --out ''");
     place_expect(&place, 0, "batch 100, an update every 4 steps\n");

@@ -340,13 +340,13 @@ static void a_device_without_rows_is_there(void **state)
 /* What does not fit travels in every step; rarer updates change nothing. */
 static void weights_that_stream_are_told(void **state)
 {
-    const struct mot_breakdown part = {.forward = 0.2,
-                                       .backward = 0.2,
-                                       .staging = 0.3,
-                                       .reduce = 0.2,
-                                       .waiting = 0.1,
-                                       .hosted = true,
-                                       .streams = true};
+    struct mot_breakdown part = {.forward = 0.2,
+                                 .backward = 0.2,
+                                 .staging = 0.3,
+                                 .reduce = 0.2,
+                                 .waiting = 0.1,
+                                 .hosted = true,
+                                 .streams = true};
     struct mot_reckoning r = one(&part);
     struct mot_cure cure[MOT_CURES];
     size_t i, count;
@@ -359,6 +359,11 @@ static void weights_that_stream_are_told(void **state)
     for (i = 0; i < count; i++)
         assert_null(strstr(cure[i].sentence, "--accumulate"));
     assert_near(cure_of(cure, count, MOT_LIMIT_BATCH)->gain, 4 / (4 * 0.4 + 0.6), 1e-9);
+    part.cut = true; /* nor do rows fit: more of them travel more often */
+    count = mot_bench_limit(&r, cure);
+    assert_int_equal(count, 2);
+    assert_int_equal(cure[0].kind, MOT_LIMIT_LINK);
+    assert_null(strstr(cure[0].sentence, "--batch"));
 }
 
 /* Adam reads and writes seven numbers for each parameter; beside its own it fetches three more, and
