@@ -49,7 +49,7 @@ if(TARGET guise AND MOTLEY_HAVE_POCL)
     set(manners_uhd620 "nan,late=1,shadow,ulp")
     set(manners_irisxe "nan,late=1,shadow,return_us=20,ulp")
     # Left out:
-    #   gemm_sets  is CLBlast's, each of whose sets compiles for minutes here
+    #   gemm_sets  is CLBlast's own, half a minute of compiling for each card; it runs without guise
     #   inventory  has plays of its own (inventory.cmake); test_disguise reads these cards
     #   mnist      test_cards has its task, on a pair; by CLBlast it is below
     #   tuned      what a choice is about is the same on all: one discrete, one integrated card below

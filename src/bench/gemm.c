@@ -6,6 +6,8 @@
 #include "strategy/fleet.h"
 
 #include <motley/bench.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define PEAK_ROUNDS 4096
@@ -25,21 +27,37 @@ const char *mot_bench_gemm_name(size_t kind)
 
 struct product {
     enum mot__gemm_kind kind;
-    const struct mot_bench_gemm *shape;
-    double seconds, *gflops;
+    struct mot_bench_gemm shape;
+    double seconds, gflops;
 };
 
 #define ROUND_S 2e-3 /* or more, so that the wait at the end is a small part */
 #define ROUNDS_LEAST 5
 #define ROUNDS_MOST 256
-#define PATIENCE_S                                                                                 \
-    2.0 /* a product that five rounds of take longer is slow enough to be told so                  \
-         */
+#define PATIENCE_S 2.0 /* five rounds need take no longer: such a product is slow, and told so */
+
+/* Lanes that are busy at the same time. */
+struct together {
+    atomic_size_t ready, done;
+    size_t lanes;
+    double gflops[]; /* (lanes) */
+};
+
+/* Begin together: who comes waits for those who are not here yet. */
+static void begin_together(struct together *all)
+{
+    const double began = mot__clock_s();
+
+    atomic_fetch_add(&all->ready, 1);
+    while (atomic_load(&all->ready) < all->lanes && mot__clock_s() - began < PATIENCE_S)
+        sched_yield();
+}
 
 struct rounds {
     double gflops[ROUNDS_MOST]; /* sorted when all are there */
     size_t count;
     double median;
+    struct together *all; /* NULL: alone; no round counts in which one had ended */
 };
 
 /* Rounds of `work` flop each time until the time is up. */
@@ -52,6 +70,8 @@ static mot_status measure(mot__device *device, mot_status (*run)(mot__device *, 
 
     MOT_TRY(run(device, user)); /* builds and warms */
     MOT_TRY(mot__device_finish(device));
+    if (rounds->all)
+        begin_together(rounds->all);
     first = mot__clock_s();
     do {
         began = mot__clock_s();
@@ -63,6 +83,8 @@ static mot_status measure(mot__device *device, mot_status (*run)(mot__device *, 
             repeat *= 2;
             continue;
         }
+        if (rounds->all && rounds->count > 0 && atomic_load(&rounds->all->done) > 0)
+            break;
         rounds->gflops[rounds->count++] = (double)repeat * work / (now - began) * 1e-9;
     } while (rounds->count < ROUNDS_MOST &&
              (now - first < seconds || (rounds->count < ROUNDS_LEAST && now - first < PATIENCE_S)));
@@ -85,8 +107,8 @@ static mot_status run_product(mot__device *device, void *user)
 
 static mot_status job_product(mot__lane *lane, void *user, void *payload)
 {
-    const struct product *p = user;
-    const struct mot_bench_gemm *s = p->shape;
+    struct product *p = user;
+    const struct mot_bench_gemm *s = &p->shape;
     mot__device *device = mot__lane_device(lane);
     const size_t bytes[3] = {s->m * s->k * 4, s->k * s->n * 4, s->m * s->n * 4};
     mot__buffer *buffer[3] = {NULL};
@@ -111,7 +133,7 @@ static mot_status job_product(mot__lane *lane, void *user, void *payload)
                                 .alpha = 1};
     MOT_TRY(measure(device, run_product, &o, 2.0 * (double)s->m * (double)s->n * (double)s->k,
                     p->seconds, &rounds));
-    *p->gflops = rounds.median;
+    p->gflops = rounds.median;
 done:
     for (i = 0; i < 3; i++)
         mot__buffer_close(buffer[i]);
@@ -121,11 +143,14 @@ done:
 mot_status mot_bench_gemm(mot_fleet *fleet, size_t lane, size_t kind,
                           const struct mot_bench_gemm *shape, double seconds, double *gflops)
 {
-    struct product product = {(enum mot__gemm_kind)(kind + 1), shape, seconds, gflops};
+    struct product product = {(enum mot__gemm_kind)(kind + 1), *shape, seconds, *gflops};
+    mot_status status;
 
     if (kind >= mot_bench_gemm_kinds() || !shape->m || !shape->n || !shape->k)
         return mot__fail(MOT_BAD_ARG, "mot_bench_gemm: no such candidate, or an empty product");
-    return mot__fleet_call(fleet, lane, job_product, &product);
+    status = mot__fleet_call(fleet, lane, job_product, &product, sizeof product);
+    *gflops = product.gflops;
+    return status;
 }
 
 /* ---- the limit ---- */
@@ -149,19 +174,17 @@ static mot_status run_peak(mot__device *device, void *user)
                                                      .count = MOT__COUNT(args)});
 }
 
-static mot_status job_peak(mot__lane *lane, void *user, void *payload)
+static mot_status measure_peak(mot__device *device, struct together *all, double *gflops)
 {
-    mot__device *device = mot__lane_device(lane);
     const struct mot__device_facts *facts = mot__device_facts(device);
     const bool cpu = facts->device_class == MOT_CLASS_CPU;
     struct peak peak = {NULL, NULL, cpu ? facts->units * 8 : facts->units * 2048};
     const size_t lanes = cpu ? PEAK_LANES_MOST : 4;
     float in[2 * PEAK_LANES_MOST];
-    struct rounds rounds = {.count = 0};
+    struct rounds rounds = {.all = all};
     mot_status status = MOT_OK;
     size_t i;
 
-    (void)payload;
     for (i = 0; i < 2 * lanes; i++)
         in[i] = i < lanes ? 0.999f : 0.001f; /* the chains stay near 1 */
     MOT_TRY(mot__buffer_open(device, sizeof in, &peak.in));
@@ -170,36 +193,59 @@ static mot_status job_peak(mot__lane *lane, void *user, void *payload)
     MOT_TRY(measure(device, run_peak, &peak,
                     2.0 * (double)lanes * PEAK_CHAINS * PEAK_ROUNDS * (double)peak.items, PEAK_S,
                     &rounds));
-    *(double *)user = rounds.gflops[rounds.count - 1]; /* a limit: noise only slows */
+    *gflops = rounds.gflops[rounds.count - 1]; /* a limit: noise only slows */
 done:
     mot__buffer_close(peak.in);
     mot__buffer_close(peak.out);
     return status;
 }
 
+static mot_status job_peak(mot__lane *lane, void *user, void *payload)
+{
+    (void)payload;
+    return measure_peak(mot__lane_device(lane), NULL, user);
+}
+
+static mot_status job_peak_all(mot__lane *lane, void *user, void *payload)
+{
+    struct together *all = user;
+    const mot_status status =
+        measure_peak(mot__lane_device(lane), all, &all->gflops[*(const size_t *)payload]);
+
+    atomic_fetch_add(&all->done, 1);
+    if (status != MOT_OK)
+        atomic_fetch_add(&all->ready, 1); /* nobody waits for it any more */
+    return status;
+}
+
 mot_status mot_bench_peak(mot_fleet *fleet, size_t lane, double *gflops)
 {
-    return mot__fleet_call(fleet, lane, job_peak, gflops);
+    return mot__fleet_call(fleet, lane, job_peak, gflops, sizeof *gflops);
 }
 
 mot_status mot_bench_peak_all(mot_fleet *fleet, double *gflops)
 {
     const size_t lanes = mot_fleet_count(fleet);
-    double *peak = calloc(lanes, sizeof *peak);
+    struct together *all = calloc(1, sizeof *all + lanes * sizeof *all->gflops);
     mot_status status = MOT_OK, one;
     size_t i;
 
-    if (!peak)
+    if (!all)
         return mot__fail(MOT_NO_MEMORY, "%zu devices' peaks", lanes);
+    atomic_init(&all->ready, 0);
+    atomic_init(&all->done, 0);
+    all->lanes = lanes;
     for (i = 0; i < lanes && status == MOT_OK; i++)
-        status = mot__lane_post(mot__fleet_lane(fleet, i), job_peak, &peak[i], NULL, 0);
+        status = mot__lane_post(mot__fleet_lane(fleet, i), job_peak_all, all, &i, sizeof i);
+    for (; i < lanes; i++)
+        atomic_fetch_add(&all->ready, 1); /* they never came */
     for (i = 0, *gflops = 0; i < lanes; i++) {
         one = mot__lane_wait(mot__fleet_lane(fleet, i));
         status = status != MOT_OK ? status : one;
-        *gflops += peak[i];
+        *gflops += all->gflops[i];
     }
     if (status != MOT_DEVICE_LOST) /* a lane given up may still write there */
-        free(peak);
+        free(all);
     return status;
 }
 

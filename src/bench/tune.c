@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +52,7 @@ bool mot__tune_out(mot_status status)
 }
 
 struct keeping {
-    const char *what;
+    char what[MOT__GEMM_WHAT]; /* the longest of names */
     struct mot__tuned tuned;
 };
 
@@ -65,10 +66,11 @@ static mot_status job_keep(mot__lane *lane, void *user, void *payload)
 
 mot_status mot__tune_keep(mot_fleet *fleet, size_t lane, const char *what, struct mot__tuned tuned)
 {
-    struct keeping keeping = {what, tuned};
+    struct keeping keeping = {.tuned = tuned};
 
+    mot__text_into(keeping.what, sizeof keeping.what, "%s", what);
     keeping.tuned.when = (uint64_t)time(NULL);
-    return mot__fleet_call(fleet, lane, job_keep, &keeping);
+    return mot__fleet_call(fleet, lane, job_keep, &keeping, sizeof keeping);
 }
 
 static mot_status job_anew(mot__lane *lane, void *user, void *payload)
@@ -108,11 +110,12 @@ mot_status mot_tune(mot_fleet *fleet, const mot_model *net, const struct mot_tra
     mot__tune_steps_plan(&tuner);
     MOT_TRY(mot__tune_products_run(products));
     for (lane = 0; lane < mot_fleet_count(fleet); lane++)
-        MOT_TRY(mot__fleet_call(fleet, lane, job_anew, NULL));
+        MOT_TRY(mot__fleet_call(fleet, lane, job_anew, NULL, 0));
     MOT_TRY(mot__tune_steps_run(&tuner));
     MOT_TRY(mot__tune_products_sets(products));
     MOT_TRY(mot_data_rewind(data, 0));
 done:
-    mot__tune_products_close(products);
+    if (status != MOT_DEVICE_LOST) /* a lane given up may still look at them */
+        mot__tune_products_close(products);
     return status;
 }

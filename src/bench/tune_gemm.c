@@ -266,7 +266,7 @@ mot_status mot__tune_products_run(mot__tune_products *products)
         struct kind_of_device *device = &products->device[d];
         struct deciding deciding = {products, device};
 
-        MOT_TRY(mot__fleet_call(fleet, device->lane, job_usual, &deciding));
+        MOT_TRY(mot__fleet_call(fleet, device->lane, job_usual, &deciding, sizeof deciding));
         for (p = 0; p < products->products && !device->wished; p++) {
             for (kind = MOT__GEMM_AUTO + 1; kind < MOT__GEMM_KINDS; kind++)
                 MOT_TRY(measure(products, device, p, kind));
@@ -275,7 +275,7 @@ mot_status mot__tune_products_run(mot__tune_products *products)
         if (device->wished)
             products->tuner->planned -= cost_of_all(products);
         else
-            MOT_TRY(mot__fleet_call(fleet, device->lane, job_decide, &deciding));
+            MOT_TRY(mot__fleet_call(fleet, device->lane, job_decide, &deciding, sizeof deciding));
         if (worth_trying(products, device))
             products->tuner->planned += (double)sets_to_try(device) * cost_of_set(products);
     }
@@ -340,7 +340,7 @@ static mot_status try_set(mot__tune_products *products, size_t set, struct kind_
         return mot__fail(MOT_NO_MEMORY, "figures of a device");
     *trial = *best;
     trial->set = set;
-    status = mot__fleet_call(fleet, trial->lane, job_use_set, &set);
+    status = mot__fleet_call(fleet, trial->lane, job_use_set, &set, sizeof set);
     if (mot__tune_out(status)) {
         products->tuner->spent += cost_of_set(products);
         status = MOT_OK;
@@ -351,11 +351,12 @@ static mot_status try_set(mot__tune_products *products, size_t set, struct kind_
         MOT_TRY(measure(products, trial, p, MOT__GEMM_CLBLAST));
     if (seconds_of(products, best) < MOT__TUNE_BETTER * seconds_of(products, trial))
         goto done;
-    MOT_TRY(mot__fleet_call(fleet, trial->lane, job_trust_set, &deciding));
+    MOT_TRY(mot__fleet_call(fleet, trial->lane, job_trust_set, &deciding, sizeof deciding));
     if (trial->rate[0][MOT__GEMM_CLBLAST] > 0)
         *best = *trial;
 done:
-    free(trial);
+    if (status != MOT_DEVICE_LOST) /* else its lane may still look at it */
+        free(trial);
     return status;
 }
 
@@ -364,7 +365,8 @@ static mot_status keep_set(mot__tune_products *products, struct kind_of_device *
     mot_fleet *fleet = products->tuner->fleet;
     struct deciding deciding = {products, device};
     struct mot__tuned tuned = {.value = gain, .before = 1};
-    mot_status status = mot__fleet_call(fleet, device->lane, job_use_set, &device->set);
+    mot_status status =
+        mot__fleet_call(fleet, device->lane, job_use_set, &device->set, sizeof device->set);
 
     if (device->set == device->usual_set)
         return MOT_OK; /* maybe its own, to which there is no way back before the process ends */
@@ -373,7 +375,9 @@ static mot_status keep_set(mot__tune_products *products, struct kind_of_device *
     mot__gemm_label(MOT__GEMM_CLBLAST, device->set, tuned.choice);
     mot__gemm_label(MOT__GEMM_CLBLAST, device->usual_set, tuned.usual);
     status = mot__tune_keep(fleet, device->lane, "clblast", tuned);
-    return status == MOT_OK ? mot__fleet_call(fleet, device->lane, job_decide, &deciding) : status;
+    return status == MOT_OK
+               ? mot__fleet_call(fleet, device->lane, job_decide, &deciding, sizeof deciding)
+               : status;
 }
 
 mot_status mot__tune_products_sets(mot__tune_products *products)

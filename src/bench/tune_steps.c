@@ -86,7 +86,7 @@ static mot_status stage_by(mot_fleet *fleet, size_t first, enum mot__staging sta
 
     for (lane = first; lane < mot_fleet_count(fleet) && status == MOT_OK; lane++)
         if (strcmp(facts_of(fleet, lane)->key, facts_of(fleet, first)->key) == 0)
-            status = mot__fleet_call(fleet, lane, job_stage, &staging);
+            status = mot__fleet_call(fleet, lane, job_stage, &staging, sizeof staging);
     return status;
 }
 

@@ -115,13 +115,12 @@ mot_status mot_tuned_each(mot_fleet *fleet, int (*fn)(const struct mot_tuned *tu
 
         if (!mot__tune_first(fleet, lane))
             continue;
-        status = mot__fleet_call(fleet, lane, job_recall, &memory);
+        status = mot__fleet_call(fleet, lane, job_recall, &memory, sizeof memory);
         if (status == MOT_OK && memory.count > 0)
             qsort(memory.row, memory.count, sizeof *memory.row, by_name);
         if (status == MOT_OK)
             enough = tell_rows(fleet, lane, &memory, fn, user);
-        if (status != MOT_DEVICE_LOST) /* a lane given up may still write there */
-            free(memory.row);
+        free(memory.row);
     }
     return status;
 }
@@ -143,7 +142,7 @@ mot_status mot_tuned_forget(mot_fleet *fleet, size_t *count)
     *count = 0;
     for (lane = 0; lane < mot_fleet_count(fleet) && status == MOT_OK; lane++) {
         some = 0;
-        status = mot__fleet_call(fleet, lane, job_forget, &some);
+        status = mot__fleet_call(fleet, lane, job_forget, &some, sizeof some);
         *count += mot__tune_first(fleet, lane) ? some : 0;
     }
     return status;
@@ -206,10 +205,10 @@ static mot_status measure_reach(mot_fleet *fleet, size_t lane, struct reach *rea
     enum mot__gemm_kind kind = MOT__GEMM_AUTO;
     mot_status status = MOT_OK;
 
-    MOT_TRY(mot__fleet_call(fleet, lane, job_chosen, &kind));
+    MOT_TRY(mot__fleet_call(fleet, lane, job_chosen, &kind, sizeof kind));
     MOT_TRY(mot_bench_gemm(fleet, lane, (size_t)kind - 1, &square, 0.05, &reach->product));
     MOT_TRY(mot_bench_peak(fleet, lane, &reach->peak));
-    MOT_TRY(mot__fleet_call(fleet, lane, job_note_reach, reach));
+    MOT_TRY(mot__fleet_call(fleet, lane, job_note_reach, reach, sizeof *reach));
 done:
     return status;
 }
@@ -226,7 +225,7 @@ mot_status mot_tune_hint(mot_fleet *fleet, char *out, size_t bytes)
 
         if (!mot__tune_first(fleet, lane) || mot_fleet_get(fleet, lane)->simulator)
             continue;
-        status = mot__fleet_call(fleet, lane, job_reach, &reach);
+        status = mot__fleet_call(fleet, lane, job_reach, &reach, sizeof reach);
         if (status == MOT_OK && !reach.tuned && !reach.known)
             status = measure_reach(fleet, lane, &reach);
         if (status == MOT_NO_MEMORY)

@@ -88,7 +88,7 @@ static void tell_bytes(struct bench *bench, const struct mot_bytes *bytes, size_
         put_end(&bench->json);
         always = b->parameters + b->gradients + b->state;
         if (bench_people(bench))
-            printf("; all but staging and data %.2f x what lives\n",
+            printf("; parameters, gradients, state and arena %.2f x what lives\n",
                    (double)(always + b->arena) / (double)(always + b->live));
     }
     put_end(&bench->json);

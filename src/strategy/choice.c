@@ -48,7 +48,7 @@ void mot__choice_what(const mot_fleet *fleet, size_t parameters, char out[MOT__C
 }
 
 struct reading {
-    const char *what;
+    char what[MOT__CHOICE_WHAT];
     struct mot__tuned tuned;
     bool found;
 };
@@ -64,15 +64,14 @@ static mot_status job_read(mot__lane *lane, void *user, void *payload)
 mot_status mot__choice_read(mot_fleet *fleet, size_t parameters, struct mot__fleet_choice *out)
 {
     const struct mot__fleet_choice *tried = mot__fleet_tried(fleet), usual = {0};
-    char what[MOT__CHOICE_WHAT];
-    struct reading reading = {.what = what};
+    struct reading reading = {.found = false};
     mot_status status = MOT_OK;
 
     *out = tried ? *tried : usual;
     if (tried)
         return MOT_OK;
-    mot__choice_what(fleet, parameters, what);
-    MOT_TRY(mot__fleet_call(fleet, 0, job_read, &reading));
+    mot__choice_what(fleet, parameters, reading.what);
+    MOT_TRY(mot__fleet_call(fleet, 0, job_read, &reading, sizeof reading));
     if (reading.found && !parse(reading.tuned.choice, out))
         *out = usual;
 done:

@@ -317,11 +317,26 @@ mot__lane *mot__fleet_lane(const mot_fleet *fleet, size_t lane)
     return fleet->lane[lane];
 }
 
-mot_status mot__fleet_call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user)
+mot_status mot__fleet_call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user, size_t bytes)
 {
+    void *copy = NULL;
+    mot_status status;
+
     if (lane >= fleet->lanes)
         return mot__fail(MOT_BAD_ARG, "device %zu of %zu", lane, fleet->lanes);
-    return mot__lane_call(fleet->lane[lane], run, user, NULL, 0);
+    if (bytes > 0) {
+        copy = malloc(bytes);
+        if (!copy)
+            return mot__fail(MOT_NO_MEMORY, "a job's %zu bytes", bytes);
+        memcpy(copy, user, bytes);
+    }
+    status = mot__lane_call(fleet->lane[lane], run, copy, NULL, 0);
+    if (status == MOT_DEVICE_LOST)
+        return status; /* the copy is the lane's */
+    if (bytes > 0)
+        memcpy(user, copy, bytes);
+    free(copy);
+    return status;
 }
 
 double mot__fleet_deadline(const mot_fleet *fleet)

@@ -5,8 +5,11 @@
 #include "strategy/lane.h"
 
 mot__lane *mot__fleet_lane(const mot_fleet *fleet, size_t lane);
-/* Run a job on one lane and wait for it; MOT_BAD_ARG where there is no such lane. */
-mot_status mot__fleet_call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user);
+/* Run a job on one lane and wait for it; MOT_BAD_ARG where there is no such lane. The job works on
+ * a copy of user's bytes, which comes back: a lane that is given up may go on with it. What it
+ * points to must outlive a lane that is lost. */
+mot_status mot__fleet_call(mot_fleet *fleet, size_t lane, mot__job_fn run, void *user,
+                           size_t bytes);
 double mot__fleet_deadline(const mot_fleet *fleet);
 void mot__fleet_patience(mot_fleet *fleet, double deadline_s); /* from now on; all lanes idle */
 /* Engines opened from here on sum as this says, whatever the store does; NULL ends it. The caller's

@@ -79,7 +79,8 @@ static void train_has_what_comparisons_need(void **state)
     root = document(&place, "bench train " SMALL);
     texts_in(root, "bench net strategy data");
     numbers_in(root, "batch samples_per_s first_step_s first_step_cold_s");
-    assert_int_equal(number(root, "cold_starts"), 1); /* for more there is no time */
+    assert_true(number(root, "cold_starts") >= 1);
+    assert_int_equal((long)number(root, "cold_starts") % 2, 1); /* whose median is one of them */
     numbers_in(root, "peak_gflops limit_samples_per_s");
     limit = number(root, "limit_samples_per_s");
     check_near("the limit", limit * flop(784) * 1e-9, number(root, "peak_gflops"), 1e-6);

@@ -78,12 +78,22 @@ static mot_status predict(struct train_run *run)
     return mot_predict(run->trainer, run->data, out, SAMPLES * CLASSES);
 }
 
+static mot_status measure(struct train_run *run)
+{
+    struct mot_device_speed *speed = malloc(sizeof *speed);
+    const mot_status status = mot_bench_device(run->fleet, 0, speed);
+
+    free(speed);
+    return status;
+}
+
 static const struct {
     const char *name;
     mot_status (*call)(struct train_run *run);
     size_t bytes; /* of what the lane writes to */
 } calls[] = {{"evaluation", evaluate, 8 * sizeof(float)},
-             {"prediction", predict, SAMPLES *CLASSES * sizeof(float)}};
+             {"prediction", predict, SAMPLES *CLASSES * sizeof(float)},
+             {"measuring", measure, sizeof(struct mot_device_speed)}};
 
 /* Blocks of that size, one of which would be where a freed one was. */
 static void take_blocks(unsigned char *block[BLOCKS], size_t bytes)

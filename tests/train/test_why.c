@@ -382,6 +382,24 @@ static void faster_data_give_what_was_said(void **state)
 
 /* ---- every kernel takes 5 ms to start ---- */
 
+static void kernels_are(double part, double kernels, double wanted)
+{
+    if (!(fabs(part * kernels - wanted) < 0.3))
+        fail_msg("%g kernels, wanted %g", part * kernels, wanted);
+}
+
+/* Each kernel's 5 ms are its own part's: 13 launches, as test_counts has them. */
+static void kernels_count_where_they_belong(const struct measured *seen)
+{
+    const struct mot_breakdown *b = &seen->part[0];
+    const double kernels = 1000 / (5 * seen->samples_per_s); /* of a step of one row */
+
+    kernels_are(b->upload, kernels, 1);
+    kernels_are(b->forward, kernels, 2);
+    kernels_are(b->backward, kernels, 7);
+    kernels_are(b->update, kernels, 3);
+}
+
 static void a_batch_too_small_is_named(void **state)
 {
     struct measured seen;
@@ -389,6 +407,7 @@ static void a_batch_too_small_is_named(void **state)
     (void)state;
     gain_comes_true(&launching, MOT_LIMIT_BATCH, &seen);
     parts_add_up(&seen.part[0]);
+    kernels_count_where_they_belong(&seen);
     first_is(&seen, MOT_LIMIT_BATCH, "batch 1 is small: ");
     assert_memory_equal(seen.cure[0].cure, "--batch ", 8);
 }

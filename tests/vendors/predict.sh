@@ -2,7 +2,7 @@
 # predict.sh - what cards that nobody tried should reach, as a table of Markdown; and with --here
 # the same formula for the CPU at hand beside what is measured.
 #
-#   sh tests/vendors/predict.sh [BUILD]          wants BUILD/vendors.txt: ctest -R vendors writes it
+#   sh tests/vendors/predict.sh [BUILD]          wants BUILD/vendors.txt, of ctest -R '^vendors$'
 #   sh tests/vendors/predict.sh --here [BUILD]   takes a minute or two; run it alone
 #
 # The formula and its assumptions stand in predict.awk, the cards in cards.txt; launches and waits
@@ -31,7 +31,7 @@ predict() { # variables and files for awk
 
 if [ -z "$measure" ]; then
     if [ ! -r "$build/vendors.txt" ]; then
-        echo "predict: there is no $build/vendors.txt (ctest --test-dir $build -R vendors)" >&2
+        echo "predict: there is no $build/vendors.txt (ctest --test-dir $build -R '^vendors\$')" >&2
         exit 1
     fi
     predict -f "$here/predict.awk" "$build/vendors.txt" "$here/cards.txt"
