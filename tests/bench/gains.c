@@ -38,6 +38,8 @@ static const struct row rows[] = {
      MOT_STRATEGY_CENTRAL},
     {"device", MOT_LIMIT_DEVICE, "0,1", "dense 256 relu, dense 256 relu, dense 10", "even", 256, 0,
      MOT_STRATEGY_AUTO},
+    {"shares", MOT_LIMIT_DEVICE, "0,1", "dense 512 relu, dense 512 relu, dense 10", "even", 1024, 0,
+     MOT_STRATEGY_AUTO},
     {"link-1", MOT_LIMIT_LINK, "0,1", "dense 512 relu, dense 256 relu, dense 10", "even", 64, 0,
      MOT_STRATEGY_AUTO},
     {"link", MOT_LIMIT_LINK, "0,1", "dense 512 relu, dense 256 relu, dense 10", "even", 64, 0,

@@ -14,7 +14,7 @@ build=${BUILD:-$here/build}
 # one would get what the other leaves. PoCL 3.1 has one cache for both, without a lock, and at times
 # aborts over it: then again.
 behind() { # manners, row
-    for _ in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
         ended=0
         OPENCL_LAYERS=$build/tests/libguise.so MOTLEY_GUISE=-,- MOTLEY_ILL_WILL=$1 \
             MOTLEY_GEMM=tile MOTLEY_STAGING=copy POCL_DEVICES='basic basic' \
@@ -34,6 +34,7 @@ measure() { # row
     many) behind link=10 many ;;
     waiting) behind chance_ms=1 waiting ;;
     device) behind slow=1:4 device ;;
+    shares) behind slow=1:2 shares ;;
     link) behind link=1 link ;;
     link-1) behind link=0:1 link-1 ;;
     *) "$build/tests/gains" "$1" ;;
@@ -42,7 +43,7 @@ measure() { # row
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-[ $# -gt 0 ] || set -- input launch start batch batch-2 many waiting host device link link-1
+[ $# -gt 0 ] || set -- input launch start batch batch-2 many waiting host device shares link link-1
 bad=
 for row in "$@"; do
     measure "$row" || bad="$bad $row"
