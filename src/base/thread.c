@@ -93,6 +93,15 @@ void mot__thread_abandon(mot__thread *thread)
     free(thread);
 }
 
+void mot__thread_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 mot_status mot__lock_init(struct mot__lock *lock)
 {
     pthread_condattr_t how;

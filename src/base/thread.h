@@ -13,6 +13,9 @@ mot_status mot__thread_open(const char *name, void (*run)(void *user), void *use
 void mot__thread_join(mot__thread *thread);    /* waits, frees; accepts NULL */
 void mot__thread_abandon(mot__thread *thread); /* never waits; the thread may go on */
 
+/* Between two looks at what another thread is about to change. */
+void mot__thread_relax(void);
+
 /* A mutex and a condition on the monotonic clock. */
 struct mot__lock {
     pthread_mutex_t mutex;

@@ -60,7 +60,7 @@ mot_status mot__group_fold(mot__group *group, size_t rank, float *data, size_t c
 mot_status mot__group_broadcast(mot__group *group, size_t rank, size_t root, void *data,
                                 size_t bytes);
 mot_status mot__group_barrier(mot__group *group, size_t rank);
-/* Seconds this lane slept for others inside the calls above, since it last asked; its own thread
+/* Seconds this lane waited for others inside the calls above, since it last asked; its own thread
  * asks. */
 double mot__group_waited(mot__group *group, size_t rank);
 /* Tell this, on the lane's own thread, before it sleeps for others and behind it: a lane that waits

@@ -3,12 +3,16 @@
 
 #include "base/clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A hand-off between running threads takes well under a microsecond; longer than that, the core is
- * worth more to the device that may live on it. */
-#define SPINS 64
+/* Sleeping and being woken takes some 50 us, in which a lane that looks again and again would have
+ * seen what it waits for; but its core may be the one that a device lives on. So it looks for half
+ * as long where that was in vain, and for twice as long where it was not. */
+#define LOOK_MOST_S 50e-6
+#define LOOK_LEAST_S 1e-6
+#define LOOKS 32 /* between two looks at the clock */
 
 static const char *const call_name[MOT__CALL_COUNT] = {"all-reduce", "fold", "broadcast",
                                                        "barrier"};
@@ -18,6 +22,7 @@ mot_status mot__group_open(size_t lanes, size_t capacity, enum mot__algorithm al
 {
     mot_status status = MOT_OK;
     mot__group *group = NULL;
+    size_t i;
 
     if (lanes == 0 || !(deadline_s > 0))
         return mot__fail(MOT_BAD_ARG, "a group of %zu lanes with a deadline of %g s", lanes,
@@ -32,6 +37,8 @@ mot_status mot__group_open(size_t lanes, size_t capacity, enum mot__algorithm al
         goto done;
     }
     memset(group->lane, 0, lanes * sizeof *group->lane);
+    for (i = 0; i < lanes; i++)
+        group->lane[i].look_s = LOOK_MOST_S;
     MOT_TRY(mot__lock_init(&group->lock));
     group->lanes = lanes;
     group->capacity = capacity;
@@ -129,18 +136,36 @@ static void time_out(mot__group *group, size_t rank, size_t other)
     fail_group(group, &story);
 }
 
-mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic_size_t *counter,
+static bool seen(atomic_size_t *counter, size_t target)
+{
+    for (int i = 0; i < LOOKS; i++, mot__thread_relax())
+        if (atomic_load_explicit(counter, memory_order_acquire) >= target)
+            return true;
+    return false;
+}
+
+/* True: the counter came to the target while this lane stayed awake for it. */
+static bool look_out(struct mot__group_lane *lane, atomic_size_t *counter, size_t target)
+{
+    const double began_s = mot__clock_s();
+    double spent_s = 0;
+    bool came;
+
+    while (!(came = seen(counter, target)) && spent_s < lane->look_s)
+        spent_s = mot__clock_s() - began_s;
+    lane->waited_s += spent_s;
+    lane->look_s =
+        came ? fmin(2 * lane->look_s, LOOK_MOST_S) : fmax(lane->look_s / 2, LOOK_LEAST_S);
+    return came;
+}
+
+/* Until then the lane sleeps; the group's story where it comes to nothing. */
+static mot_status sleep_for(mot__group *group, size_t rank, size_t other, atomic_size_t *counter,
                             size_t target)
 {
+    const double began_s = mot__clock_s(), deadline_s = began_s + group->deadline_s;
     mot_status status = MOT_OK;
-    double began_s, deadline_s;
 
-    for (int i = 0; i < SPINS; i++)
-        if (atomic_load_explicit(counter, memory_order_acquire) >= target)
-            return MOT_OK;
-    tell_sleep(group, rank, true);
-    began_s = mot__clock_s();
-    deadline_s = began_s + group->deadline_s;
     mot__lock_take(&group->lock);
     atomic_fetch_add(&group->sleepers, 1);
     while (atomic_load(counter) < target && !atomic_load(&group->failed)) {
@@ -154,6 +179,19 @@ mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic
         status = mot__story_tell(&group->story);
     mot__lock_give(&group->lock);
     group->lane[rank].waited_s += mot__clock_s() - began_s;
+    return status;
+}
+
+mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic_size_t *counter,
+                            size_t target)
+{
+    mot_status status;
+
+    if (atomic_load_explicit(counter, memory_order_acquire) >= target ||
+        look_out(&group->lane[rank], counter, target))
+        return MOT_OK;
+    tell_sleep(group, rank, true);
+    status = sleep_for(group, rank, other, counter, target);
     tell_sleep(group, rank, false);
     return status;
 }

@@ -41,7 +41,8 @@ struct mot__group_lane {
         progress; /* pieces done inside the ring; of a fold, blocks of its segment taken */
     struct mot__bring bring[2]; /* by turn; written before arrived. A lane may be one turn ahead */
     struct mot__odd_sum odd[2]; /* by turn; written before finished */
-    double waited_s;            /* its own thread's */
+    double waited_s;            /* its own thread's, as what follows: for others, awake or not; */
+    double look_s;              /* how long it stays awake for them before it sleeps */
     void (*on_sleep)(void *user, bool begins); /* NULL: nobody listens */
     void *sleep_user;
 };

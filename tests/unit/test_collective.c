@@ -17,6 +17,7 @@ struct worker {
     mot__group *group;
     size_t rank, root, count, rounds;
     float *data;
+    void *user;
     double delay_s;
     bool absent;
     struct mot__story story;
@@ -431,6 +432,56 @@ static void a_lane_that_never_comes_is_waited_for_only_so_long(void **state)
     mot__group_close(group);
 }
 
+/* ---- how a lane waits ---- */
+
+struct sleeps {
+    size_t begun, ended;
+    double waited_s;
+};
+
+static void count_sleep(void *user, bool begins)
+{
+    struct sleeps *sleeps = user;
+
+    sleeps->begun += begins;
+    sleeps->ended += !begins;
+}
+
+static mot_status meet(struct worker *worker)
+{
+    struct sleeps *sleeps = worker->user;
+    const mot_status status = mot__group_barrier(worker->group, worker->rank);
+
+    sleeps->waited_s = mot__group_waited(worker->group, worker->rank);
+    return status;
+}
+
+/* It may look out for a moment, but no core is taken for 50 ms; all of them count as waiting. */
+static void a_lane_sleeps_for_one_that_is_late(void **state)
+{
+    struct sleeps sleeps[2] = {{0}};
+    struct worker worker[2] = {{0}};
+    mot__group *group = NULL;
+
+    (void)state;
+    assert_ok(mot__group_open(2, 0, MOT__ALGORITHM_AUTO, DEADLINE_S, &group));
+    for (size_t i = 0; i < 2; i++) {
+        worker[i] = (struct worker){.group = group, .rank = i, .user = &sleeps[i], .run = meet};
+        mot__group_on_sleep(group, i, count_sleep, &sleeps[i]);
+    }
+    worker[1].delay_s = 0.05;
+    for (size_t turn = 1; turn <= 20; turn++) {
+        run_lanes(worker, 2);
+        assert_int_equal(worker[0].story.status, MOT_OK);
+        assert_int_equal(sleeps[0].begun, turn);
+        assert_int_equal(sleeps[0].ended, turn);
+        assert_true(sleeps[0].waited_s > 0.02);
+        assert_true(mot__group_waited(group, 0) == 0); /* told once */
+        assert_true(sleeps[1].waited_s < sleeps[0].waited_s);
+    }
+    mot__group_close(group);
+}
+
 static mot_status broadcast(struct worker *worker)
 {
     return mot__group_broadcast(worker->group, worker->rank, worker->root, worker->data,
@@ -570,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_failing_lane_frees_all_others_with_its_story),
         cmocka_unit_test(a_lane_that_only_leaves_is_told),
         cmocka_unit_test(a_lane_that_never_comes_is_waited_for_only_so_long),
+        cmocka_unit_test(a_lane_sleeps_for_one_that_is_late),
         cmocka_unit_test(a_broadcast_copies_the_root_to_all),
         cmocka_unit_test(a_broadcast_from_two_roots_or_none_is_told),
         cmocka_unit_test(nobody_passes_a_barrier_alone),
