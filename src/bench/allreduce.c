@@ -376,33 +376,6 @@ static void judge(const struct reduce *reduce, struct mot_bench_reduce *out)
     out->rounds = rounds;
 }
 
-/* False: an abandoned thread may still use it all. */
-static bool idle(const mot_fleet *fleet)
-{
-    size_t i;
-
-    for (i = 0; i < mot_fleet_count(fleet); i++)
-        if (mot__lane_tainted(mot__fleet_lane(fleet, i)))
-            return false;
-    return true;
-}
-
-static mot_status run_all(mot_fleet *fleet, struct reduce *reduce)
-{
-    mot_status status = MOT_OK, one;
-    size_t i;
-
-    for (i = 0; i < reduce->lanes && status == MOT_OK; i++)
-        status = mot__lane_post(mot__fleet_lane(fleet, i), job_reduce, reduce, &i, sizeof i);
-    if (status != MOT_OK)
-        mot__group_abort(reduce->group, i - 1, status);
-    for (i = 0; i < reduce->lanes; i++) {
-        one = mot__lane_wait(mot__fleet_lane(fleet, i));
-        status = status != MOT_OK ? status : one;
-    }
-    return status;
-}
-
 mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double seconds,
                                struct mot_bench_reduce *out)
 {
@@ -429,10 +402,10 @@ mot_status mot_bench_allreduce(mot_fleet *fleet, size_t bytes, bool ring, double
     MOT_TRY(mot__group_open(lanes, reduce->floats,
                             ring ? MOT__ALGORITHM_RING : MOT__ALGORITHM_DIRECT,
                             mot__fleet_deadline(fleet), &reduce->group));
-    MOT_TRY(run_all(fleet, reduce));
+    MOT_TRY(mot__fleet_meet(fleet, reduce->group, job_reduce, reduce));
     judge(reduce, out);
 done:
-    if (reduce && idle(fleet)) {
+    if (reduce && mot__fleet_idle(fleet)) {
         mot__group_close(reduce->group);
         free(reduce->result);
         free(reduce->host);

@@ -6,7 +6,6 @@
 #include "strategy/fleet.h"
 
 #include <motley/bench.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -38,27 +37,41 @@ struct product {
 
 /* Lanes that are busy at the same time. */
 struct together {
-    atomic_size_t ready, done;
+    mot__group *group;
     size_t lanes;
-    double gflops[]; /* (lanes) */
+    double deadline_s;
+    atomic_size_t told, ended; /* lanes that have counted a round; whose rounds are over */
+    double gflops[];           /* (lanes) */
 };
-
-/* Begin together: who comes waits for those who are not here yet. */
-static void begin_together(struct together *all)
-{
-    const double began = mot__clock_s();
-
-    atomic_fetch_add(&all->ready, 1);
-    while (atomic_load(&all->ready) < all->lanes && mot__clock_s() - began < PATIENCE_S)
-        sched_yield();
-}
 
 struct rounds {
     double gflops[ROUNDS_MOST]; /* sorted when all are there */
-    size_t count;
+    size_t count, rank;
     double median;
-    struct together *all; /* NULL: alone; no round counts in which one had ended */
+    struct together *all; /* NULL: alone */
 };
+
+/* No round counts in which another lane had ended; a lane's first does, since nobody ends before
+ * each has one, but who fails. */
+static void count_round(struct rounds *rounds, double gflops)
+{
+    if (rounds->count == ROUNDS_MOST ||
+        (rounds->count > 0 && rounds->all && atomic_load(&rounds->all->ended) > 0))
+        return;
+    rounds->gflops[rounds->count++] = gflops;
+    if (rounds->all && rounds->count == 1)
+        atomic_fetch_add(&rounds->all->told, 1);
+}
+
+static bool goes_on(const struct rounds *rounds, double spent, double seconds)
+{
+    if (rounds->count == 0)
+        return true;
+    if (rounds->all && atomic_load(&rounds->all->told) < rounds->all->lanes)
+        return spent < rounds->all->deadline_s; /* somebody may be hanging */
+    return rounds->count < ROUNDS_MOST &&
+           (spent < seconds || (rounds->count < ROUNDS_LEAST && spent < PATIENCE_S));
+}
 
 /* Rounds of `work` flop each time until the time is up. */
 static mot_status measure(mot__device *device, mot_status (*run)(mot__device *, void *), void *user,
@@ -71,7 +84,7 @@ static mot_status measure(mot__device *device, mot_status (*run)(mot__device *, 
     MOT_TRY(run(device, user)); /* builds and warms */
     MOT_TRY(mot__device_finish(device));
     if (rounds->all)
-        begin_together(rounds->all);
+        MOT_TRY(mot__group_barrier(rounds->all->group, rounds->rank));
     first = mot__clock_s();
     do {
         began = mot__clock_s();
@@ -79,15 +92,11 @@ static mot_status measure(mot__device *device, mot_status (*run)(mot__device *, 
             MOT_TRY(run(device, user));
         MOT_TRY(mot__device_finish(device));
         now = mot__clock_s();
-        if (now - began < ROUND_S && repeat < 256) {
+        if (now - began < ROUND_S && repeat < 256)
             repeat *= 2;
-            continue;
-        }
-        if (rounds->all && rounds->count > 0 && atomic_load(&rounds->all->done) > 0)
-            break;
-        rounds->gflops[rounds->count++] = (double)repeat * work / (now - began) * 1e-9;
-    } while (rounds->count < ROUNDS_MOST &&
-             (now - first < seconds || (rounds->count < ROUNDS_LEAST && now - first < PATIENCE_S)));
+        else
+            count_round(rounds, (double)repeat * work / (now - began) * 1e-9);
+    } while (goes_on(rounds, now - first, seconds));
     rounds->median = mot__median(rounds->gflops, rounds->count);
 done:
     return status;
@@ -143,13 +152,14 @@ done:
 mot_status mot_bench_gemm(mot_fleet *fleet, size_t lane, size_t kind,
                           const struct mot_bench_gemm *shape, double seconds, double *gflops)
 {
-    struct product product = {(enum mot__gemm_kind)(kind + 1), *shape, seconds, *gflops};
+    struct product product = {(enum mot__gemm_kind)(kind + 1), *shape, seconds, 0};
     mot_status status;
 
     if (kind >= mot_bench_gemm_kinds() || !shape->m || !shape->n || !shape->k)
         return mot__fail(MOT_BAD_ARG, "mot_bench_gemm: no such candidate, or an empty product");
     status = mot__fleet_call(fleet, lane, job_product, &product, sizeof product);
-    *gflops = product.gflops;
+    if (status == MOT_OK)
+        *gflops = product.gflops;
     return status;
 }
 
@@ -174,14 +184,14 @@ static mot_status run_peak(mot__device *device, void *user)
                                                      .count = MOT__COUNT(args)});
 }
 
-static mot_status measure_peak(mot__device *device, struct together *all, double *gflops)
+/* What `rounds` says of others is the caller's. */
+static mot_status measure_peak(mot__device *device, struct rounds *rounds, double *gflops)
 {
     const struct mot__device_facts *facts = mot__device_facts(device);
     const bool cpu = facts->device_class == MOT_CLASS_CPU;
     struct peak peak = {NULL, NULL, cpu ? facts->units * 8 : facts->units * 2048};
     const size_t lanes = cpu ? PEAK_LANES_MOST : 4;
     float in[2 * PEAK_LANES_MOST];
-    struct rounds rounds = {.all = all};
     mot_status status = MOT_OK;
     size_t i;
 
@@ -192,8 +202,8 @@ static mot_status measure_peak(mot__device *device, struct together *all, double
     MOT_TRY(mot__buffer_open(device, peak.items * lanes * sizeof(float), &peak.out));
     MOT_TRY(measure(device, run_peak, &peak,
                     2.0 * (double)lanes * PEAK_CHAINS * PEAK_ROUNDS * (double)peak.items, PEAK_S,
-                    &rounds));
-    *gflops = rounds.gflops[rounds.count - 1]; /* a limit: noise only slows */
+                    rounds));
+    *gflops = rounds->gflops[rounds->count - 1]; /* a limit: noise only slows */
 done:
     mot__buffer_close(peak.in);
     mot__buffer_close(peak.out);
@@ -202,19 +212,24 @@ done:
 
 static mot_status job_peak(mot__lane *lane, void *user, void *payload)
 {
+    struct rounds rounds = {.count = 0};
+
     (void)payload;
-    return measure_peak(mot__lane_device(lane), NULL, user);
+    return measure_peak(mot__lane_device(lane), &rounds, user);
 }
 
 static mot_status job_peak_all(mot__lane *lane, void *user, void *payload)
 {
     struct together *all = user;
-    const mot_status status =
-        measure_peak(mot__lane_device(lane), all, &all->gflops[*(const size_t *)payload]);
+    const size_t rank = *(const size_t *)payload;
+    struct rounds rounds = {.rank = rank, .all = all};
+    const mot_status status = measure_peak(mot__lane_device(lane), &rounds, &all->gflops[rank]);
 
-    atomic_fetch_add(&all->done, 1);
-    if (status != MOT_OK)
-        atomic_fetch_add(&all->ready, 1); /* nobody waits for it any more */
+    atomic_fetch_add(&all->ended, 1);
+    if (status != MOT_OK) {
+        mot__group_abort(all->group, rank, status);
+        atomic_fetch_add(&all->told, all->lanes); /* nobody waits for it */
+    }
     return status;
 }
 
@@ -227,25 +242,27 @@ mot_status mot_bench_peak_all(mot_fleet *fleet, double *gflops)
 {
     const size_t lanes = mot_fleet_count(fleet);
     struct together *all = calloc(1, sizeof *all + lanes * sizeof *all->gflops);
-    mot_status status = MOT_OK, one;
+    mot_status status = MOT_OK;
+    double sum = 0;
     size_t i;
 
     if (!all)
         return mot__fail(MOT_NO_MEMORY, "%zu devices' peaks", lanes);
-    atomic_init(&all->ready, 0);
-    atomic_init(&all->done, 0);
+    atomic_init(&all->told, 0);
+    atomic_init(&all->ended, 0);
     all->lanes = lanes;
-    for (i = 0; i < lanes && status == MOT_OK; i++)
-        status = mot__lane_post(mot__fleet_lane(fleet, i), job_peak_all, all, &i, sizeof i);
-    for (; i < lanes; i++)
-        atomic_fetch_add(&all->ready, 1); /* they never came */
-    for (i = 0, *gflops = 0; i < lanes; i++) {
-        one = mot__lane_wait(mot__fleet_lane(fleet, i));
-        status = status != MOT_OK ? status : one;
-        *gflops += all->gflops[i];
-    }
-    if (status != MOT_DEVICE_LOST) /* a lane given up may still write there */
+    all->deadline_s = mot__fleet_deadline(fleet);
+    MOT_TRY(
+        mot__group_open(lanes, 0, MOT__ALGORITHM_AUTO, mot__fleet_deadline(fleet), &all->group));
+    MOT_TRY(mot__fleet_meet(fleet, all->group, job_peak_all, all));
+    for (i = 0; i < lanes; i++)
+        sum += all->gflops[i];
+    *gflops = sum;
+done:
+    if (mot__fleet_idle(fleet)) {
+        mot__group_close(all->group);
         free(all);
+    }
     return status;
 }
 

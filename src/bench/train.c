@@ -67,10 +67,8 @@ mot_status mot_bench_steady(mot_trainer *trainer, struct mot_breakdown *part)
     MOT_TRY(mot__engine_spent(trainer->engine, spent)); /* forget the trials */
     trainer->spent_s = mot__clock_s();
 done:
-    if (status != MOT_DEVICE_LOST) { /* a lane given up may still write there */
-        free(steady);
-        free(spent);
-    }
+    free(steady);
+    free(spent);
     return status;
 }
 

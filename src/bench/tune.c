@@ -115,7 +115,7 @@ mot_status mot_tune(mot_fleet *fleet, const mot_model *net, const struct mot_tra
     MOT_TRY(mot__tune_products_sets(products));
     MOT_TRY(mot_data_rewind(data, 0));
 done:
-    if (status != MOT_DEVICE_LOST) /* a lane given up may still look at them */
+    if (mot__fleet_idle(fleet))
         mot__tune_products_close(products);
     return status;
 }

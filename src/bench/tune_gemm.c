@@ -355,7 +355,7 @@ static mot_status try_set(mot__tune_products *products, size_t set, struct kind_
     if (trial->rate[0][MOT__GEMM_CLBLAST] > 0)
         *best = *trial;
 done:
-    if (status != MOT_DEVICE_LOST) /* else its lane may still look at it */
+    if (mot__fleet_idle(fleet))
         free(trial);
     return status;
 }

@@ -165,11 +165,6 @@ static mot_status freeze_bounds(mot__engine *engine)
                             : make_buckets(engine, copied);
 }
 
-static void on_sleep(void *user, bool begins)
-{
-    mot__lane_sleeps(user, begins);
-}
-
 mot_status mot__engine_join(mot__engine *engine, size_t lanes)
 {
     struct mot__common *common = &engine->common;
@@ -186,7 +181,7 @@ mot_status mot__engine_join(mot__engine *engine, size_t lanes)
                         mot__fleet_deadline(engine->fleet), &common->group));
     for (i = 0; i < common->replicas; i++)
         if (engine->replica[i].seat != MOT__NO_SEAT)
-            mot__group_on_sleep(common->group, engine->replica[i].seat, on_sleep,
+            mot__group_on_sleep(common->group, engine->replica[i].seat, mot__lane_sleeps,
                                 engine->replica[i].lane);
 done:
     return status;

@@ -331,12 +331,41 @@ mot_status mot__fleet_call(mot_fleet *fleet, size_t lane, mot__job_fn run, void 
         memcpy(copy, user, bytes);
     }
     status = mot__lane_call(fleet->lane[lane], run, copy, NULL, 0);
-    if (status == MOT_DEVICE_LOST)
+    if (mot__lane_tainted(fleet->lane[lane]))
         return status; /* the copy is the lane's */
     if (bytes > 0)
         memcpy(user, copy, bytes);
     free(copy);
     return status;
+}
+
+mot_status mot__fleet_meet(mot_fleet *fleet, mot__group *group, mot__job_fn run, void *user)
+{
+    mot_status status = MOT_OK, one;
+    size_t i;
+
+    for (i = 0; i < fleet->lanes; i++)
+        mot__group_on_sleep(group, i, mot__lane_sleeps, fleet->lane[i]);
+    for (i = 0; i < fleet->lanes && status == MOT_OK; i++) {
+        status = mot__lane_post(fleet->lane[i], run, user, &i, sizeof i);
+        if (status != MOT_OK)
+            mot__group_abort(group, i, status); /* it will not come */
+    }
+    for (i = 0; i < fleet->lanes; i++) {
+        one = mot__lane_wait(fleet->lane[i]);
+        status = status != MOT_OK ? status : one;
+    }
+    return status;
+}
+
+bool mot__fleet_idle(const mot_fleet *fleet)
+{
+    size_t i;
+
+    for (i = 0; i < fleet->lanes; i++)
+        if (mot__lane_tainted(fleet->lane[i]))
+            return false;
+    return true;
 }
 
 double mot__fleet_deadline(const mot_fleet *fleet)

@@ -223,8 +223,10 @@ const char *mot__lane_label(const mot__lane *lane)
     return lane->config.pick.label;
 }
 
-void mot__lane_sleeps(mot__lane *lane, bool begins)
+void mot__lane_sleeps(void *user, bool begins)
 {
+    mot__lane *lane = user;
+
     mot__lock_take(&lane->lock);
     lane->asleep = begins;
     lane->begun_s = mot__clock_s();

@@ -37,8 +37,8 @@ mot_status mot__lane_wait(mot__lane *lane); /* until idle; the first failure sin
 mot_status mot__lane_call(mot__lane *lane, mot__job_fn run, void *user, const void *payload,
                           size_t bytes);
 /* Told from inside a job: it sleeps for other lanes, who have a deadline of their own to come;
- * until it sleeps no more, its own rests. */
-void mot__lane_sleeps(mot__lane *lane, bool begins);
+ * until it sleeps no more, its own rests. As mot__group_on_sleep wants it: a mot__lane, untyped. */
+void mot__lane_sleeps(void *user, bool begins);
 void mot__lane_deadline(mot__lane *lane, double deadline_s); /* from now on */
 double mot__lane_starved(mot__lane *lane); /* seconds it had no job, since the last call */
 bool mot__lane_tainted(mot__lane *lane);   /* given up */
