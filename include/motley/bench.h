@@ -270,7 +270,7 @@ struct mot_bench_reduce {
     double bound_s;      /* of the parts' medians, for seconds */
     double best_bound_s; /* each as quick as in its best round, for best_s */
     enum mot_bound bound;
-    double up_gbps, down_gbps, host_gbps; /* on all lanes at once; host: read + write */
+    double up_gbps, down_gbps, host_gbps; /* at best, on all lanes at once; host: read + write */
     double fixed_s;                       /* one transfer of next to nothing */
     double meet_s;                        /* the lanes' threads meeting; in no bound */
     size_t rounds;

@@ -146,7 +146,8 @@ MOT__WIDE static void sum_up(float *restrict sum, const float *restrict other, s
         sum[i] += other[i];
 }
 
-/* Where the segment begins whose sums this lane ends, which its core's caches may hold. */
+/* Where the segment begins whose sums this lane ends, of a reduction in one bucket: its core's
+ * caches may hold it. */
 static size_t segment_at(const struct side *side)
 {
     const size_t lanes = side->reduce->lanes;
@@ -328,9 +329,9 @@ void mot__reduce_judge(const struct mot__reduce_times *t, struct mot_bench_reduc
     out->bus_gbps = out->gbps * 2 * (n - 1) / n;
     out->best_bound_s = least_of(t, &t->best, &unused);
     out->bound_s = least_of(t, p, &out->bound);
-    out->up_gbps = bytes / p->up * 1e-9;
-    out->down_gbps = bytes / p->down * 1e-9;
-    out->host_gbps = 2 * n * bytes / p->host * 1e-9;
+    out->up_gbps = bytes / t->best.up * 1e-9;
+    out->down_gbps = bytes / t->best.down * 1e-9;
+    out->host_gbps = 2 * n * bytes / t->best.host * 1e-9;
     out->fixed_s = (p->small_down + p->small_up) / 2;
     out->meet_s = p->meet;
 }
