@@ -62,7 +62,7 @@ mot_status mot__engine_verify(mot__engine *engine, size_t *differing);
 /* Where the time went since the last call, a row for each replica; waits. */
 mot_status mot__engine_spent(mot__engine *engine, struct mot__spent *spent);
 
-/* Of the last step's shards, by trial; steady (replicas). Waits. */
+/* Of shards as the steps had them, by trial; steady (replicas). Waits. */
 mot_status mot__engine_steady(mot__engine *engine, struct mot__steady *steady);
 
 /* Evaluation: begin, any number of batches, end. Each takes its batch. */

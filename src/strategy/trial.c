@@ -210,6 +210,15 @@ done:
     return status;
 }
 
+/* What a plan beside has no memory or no kernel for tells nothing and ends nothing: the replica's
+ * own plan goes on. */
+static mot_status forgiven(mot_status status)
+{
+    return status == MOT_NO_MEMORY || status == MOT_UNSUPPORTED || status == MOT_DEVICE_FAILED
+               ? MOT_OK
+               : status;
+}
+
 /* Few rows are rounded up to whole tiles, which tells nothing of more: a plan for more beside the
  * replica's own, where a pass is short and there is room. *told is false where there is not, or
  * where a driver has less than it said. */
@@ -231,7 +240,7 @@ static mot_status try_more(mot_replica *replica, size_t rows, struct mot__steady
         status = tell_steady(replica, beside.plan, rows, out);
     *told = status == MOT_OK && beside.plan;
     mot__spare_plan_close(replica, &beside);
-    return status == MOT_NO_MEMORY ? MOT_OK : status;
+    return forgiven(status);
 }
 
 /* The shortest of some. */

@@ -1,5 +1,6 @@
-/* trial.h - how fast a replica is with its own plan: a few forward and backward passes over rows of
- * zeros, before the first step. Nothing that outlives a step changes. */
+/* trial.h - how fast a replica is: a few forward and backward passes over rows of zeros, before the
+ * first step or between two updates, with its own plan or one for more rows beside it. Nothing that
+ * outlives a step changes. */
 #ifndef MOT_STRATEGY_TRIAL_H
 #define MOT_STRATEGY_TRIAL_H
 
