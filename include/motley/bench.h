@@ -60,6 +60,7 @@ struct mot_breakdown {
     bool out;     /* the run goes on without this replica */
     bool hosted;  /* central storage: its part of the update is in reduce */
     bool streams; /* weights and gradients do not fit: they cross its link in every step */
+    bool whole;   /* with central storage: alone, the device would hold and update all by itself */
     bool cut;     /* its rows do not fit at once: a larger batch is more of the same passes */
 };
 mot_status mot_bench_breakdown(mot_trainer *trainer,

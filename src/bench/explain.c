@@ -50,6 +50,7 @@ struct mot_breakdown mot__explain(const struct mot__spent *spent, double seconds
     struct mot_breakdown b = {.out = !spent->seated,
                               .hosted = spent->hosted,
                               .streams = spent->streams,
+                              .whole = spent->whole,
                               .cut = spent->cut};
     double *const part[] = {&b.input,   &b.upload, &b.forward, &b.backward,
                             &b.staging, &b.reduce, &b.update,  &b.waiting};

@@ -6,7 +6,7 @@
  * whatever the rows; update_i: with launching it and what it costs the passes after it; traffic_i:
  * staging, adding and waking up for it; meeting: waiting for the others though none is slow, by
  * chances that grow as sqrt(k). Who is alone has neither traffic nor meeting, but with central
- * storage all of the host's work. rest_i: what is left of that steady part, launching, and the
+ * storage what alone_of() says. rest_i: what is left of that steady part, launching, and the
  * traffic of weights that stream, which comes in every step. The slowest replica ends the step.
  * Data that is late sets the pace whatever the devices do. All parts are read off the breakdown of
  * the steps that were run. */
@@ -77,6 +77,20 @@ static double steady_at(const struct mot_breakdown *b, double times)
     return fmin(fmax(1 - (cost - 1) / (at - 1), 0), 1);
 }
 
+/* For an update with central storage that a replica has to itself. Where all fits, the device does
+ * what the host did for all, in the same memory or in a card's, next to which the host's is slow;
+ * else the host still does it. */
+static double alone_of(const struct mot_reckoning *r, const struct mot_breakdown *b)
+{
+    const double all = b->reduce * (double)mot__present(r);
+
+    if (!b->hosted)
+        return 0;
+    if (b->whole)
+        return r->unified ? all : 0;
+    return b->streams ? all - b->reduce : b->staging + b->woken + all;
+}
+
 /* times: about so many times the rows it has. */
 static struct parts parts_of(const struct mot_reckoning *r, size_t i, double times)
 {
@@ -95,8 +109,7 @@ static struct parts parts_of(const struct mot_reckoning *r, size_t i, double tim
                           .update = b->update + b->updating + cold,
                           .traffic = b->streams ? 0 : traffic,
                           .meeting = mot__meeting(r),
-                          .alone =
-                              b->hosted && !b->streams ? b->reduce * (double)mot__present(r) : 0};
+                          .alone = alone_of(r, b)};
 }
 
 static bool takes_part(const struct mot_reckoning *r, const struct mot__change *change, size_t i)

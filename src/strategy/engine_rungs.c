@@ -52,6 +52,7 @@ static mot_status go_central(mot__engine *engine, const struct mot__rung *rung)
     for (i = 0; i < engine->common.replicas; i++) {
         mot_replica *replica = &engine->replica[i];
 
+        replica->whole = rung[i].whole;
         replica->windows = rung[i].central ? 0 : rung[i].windows;
         if (!rung[i].central && rung[i].windows == 0)
             return mot__rung_story(replica);

@@ -280,15 +280,17 @@ mot_status mot__job_spent(mot__lane *lane, void *user, void *payload)
         return status;
     status = mot__device_finish(replica->device);
     mot__device_phases(replica->device, &spent->device);
-    spent->cut = replica->passed.passes > replica->passed.steps;
+    spent->cut = replica->passed.cut;
     replica->passed.told_s =
         spent->device.s[MOT__PHASE_FORWARD] + spent->device.s[MOT__PHASE_BACKWARD];
     replica->passed.told_rows = replica->passed.rows;
     replica->passed.told_passes = replica->passed.passes;
-    replica->passed.rows = replica->passed.passes = replica->passed.steps = 0;
+    replica->passed.rows = replica->passed.passes = 0;
+    replica->passed.cut = false;
     spent->seated = replica->seat != MOT__NO_SEAT;
     spent->hosted = replica->common->strategy->central;
     spent->streams = replica->windows > 0;
+    spent->whole = replica->whole;
     spent->starved_s = mot__lane_starved(lane);
     spent->waited_s = 0;
     if (replica->common->group)

@@ -180,7 +180,8 @@ mot_status mot__replica_backward(mot_replica *replica, float scale, bool given, 
 
 void mot__replica_begins(mot_replica *replica, size_t rows)
 {
-    replica->passed.steps += rows > 0;
+    if (replica->train && rows > mot__plan_rows(replica->train))
+        replica->passed.cut = true;
     if (!replica->dirty) {
         replica->timed.ran_s = 0;
         replica->timed.rows = replica->timed.steps = 0;

@@ -67,6 +67,7 @@ struct mot_replica {
     mot__device *device;
     mot__flat *parameters, *gradients, *slot[2];
     size_t windows; /* of parameters and of gradients; 0: all are on the device */
+    bool whole;     /* with central storage: there is room for all variables and their state */
     mot__buffer *verdict, *partials, *tally; /* tally: the record of an evaluation */
     mot__plan *train, *infer;
     mot__feed *train_feed, *infer_feed;
@@ -80,9 +81,10 @@ struct mot_replica {
     struct mot__story failed; /* the first job that did; the variables may disagree with others' */
     struct mot__step step;    /* of the shard that is loaded */
     uint64_t mark[MOT__AHEAD], steps;
-    double reduce_s; /* on the host, adding and waiting for others */
-    struct {         /* forward passes in training, and what mot__job_spent told of them */
-        size_t rows, passes, steps; /* since it was asked last; steps of its rows */
+    double reduce_s;         /* on the host, adding and waiting for others */
+    struct {                 /* forward passes in training, and what mot__job_spent told of them */
+        size_t rows, passes; /* since it was asked last */
+        bool cut;            /* a step had more rows than the plan has at once */
         size_t told_rows, told_passes;
         double told_s; /* with their backward passes, by the device's clock */
     } passed;
@@ -174,6 +176,7 @@ struct mot__spent {
     double starved_s;          /* with nothing to do */
     bool seated;               /* it takes part */
     bool hosted, streams;      /* central storage; and not all of it fits the device */
+    bool whole;                /* with central storage: alone the device would hold it all */
     bool cut;                  /* nor do all rows of its share at once */
 };
 

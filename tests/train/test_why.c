@@ -286,48 +286,132 @@ static void host_memory_is_named(void **state)
 
 /* ---- what is tried ---- */
 
-/* What a device holds after some steps, and that a trial of more rows leaves it as it was. */
-static size_t try_under(const char *memory)
+/* A small network after some steps on device 0, under a limit of its memory. */
+struct small {
+    struct train_set set;
+    mot_fleet *fleet;
+    mot_model *net;
+    mot_data *data;
+    mot_trainer *trainer;
+};
+
+static struct small open_small(const char *memory, size_t rows)
 {
     struct mot_fleet_config fleet_config = mot_fleet_config_default();
     struct mot_trainer_config config = mot_trainer_config_default();
-    struct train_set set = train_set_make(64, 16, 4, 3);
-    struct mot_bytes before, after;
-    struct mot_breakdown part;
-    mot_fleet *fleet = NULL;
-    mot_trainer *trainer = NULL;
-    mot_model *net = train_net("input 16, dense 32 relu, dense 4");
-    mot_data *data = train_data(&set, false, 8);
+    struct small small = {.set = train_set_make(2 * rows, 16, 4, 3)};
 
     fleet_config.devices = "0";
     fleet_config.memory = memory;
     fleet_config.profile = true;
-    assert_ok(mot_fleet_open(&fleet_config, &fleet));
-    assert_ok(mot_trainer_open(fleet, net, &config, &trainer));
-    step_on(trainer, data, WARM);
-    assert_ok(mot_bench_breakdown(trainer, &part));
-    assert_ok(mot_bench_bytes(trainer, 0, &before));
-    assert_ok(mot_bench_steady(trainer, &part));
-    assert_ok(mot_bench_bytes(trainer, 0, &after));
+    small.net = train_net("input 16, dense 64 relu, dense 4");
+    small.data = train_data(&small.set, false, rows);
+    assert_ok(mot_fleet_open(&fleet_config, &small.fleet));
+    assert_ok(mot_trainer_open(small.fleet, small.net, &config, &small.trainer));
+    step_on(small.trainer, small.data, WARM);
+    return small;
+}
+
+static void close_small(struct small *small)
+{
+    mot_trainer_close(small->trainer);
+    mot_model_close(small->net);
+    mot_data_close(small->data);
+    train_set_clear(&small->set);
+    mot_fleet_close(small->fleet);
+}
+
+/* What a device holds, and that a trial of more rows leaves it as it was: with a plan beside, where
+ * there is room for one. */
+static size_t try_under(const char *memory, bool room)
+{
+    struct small small = open_small(memory, 8);
+    struct mot_bytes before, after;
+    struct mot_breakdown part;
+    struct mot_counts count;
+
+    assert_ok(mot_bench_breakdown(small.trainer, &part));
+    assert_ok(mot_bench_bytes(small.trainer, 0, &before));
+    assert_ok(mot_bench_counts(small.fleet, 0, &count)); /* starts anew */
+    assert_ok(mot_bench_steady(small.trainer, &part));
+    assert_ok(mot_bench_counts(small.fleet, 0, &count));
+    if (room)
+        assert_true(count.allocations > 0);
+    else
+        assert_int_equal(count.allocations, 0);
+    assert_ok(mot_bench_bytes(small.trainer, 0, &after));
     assert_memory_equal(&before, &after, sizeof before);
     assert_true(part.steady > 0 && part.steady <= 1 && part.steady_far <= 1);
     assert_true(part.cold >= 0 && part.cold < 1);
-    mot_trainer_close(trainer);
-    mot_model_close(net);
-    mot_data_close(data);
-    train_set_clear(&set);
-    mot_fleet_close(fleet);
+    close_small(&small);
     return before.total;
 }
 
 static void a_trial_leaves_memory_as_it_was(void **state)
 {
-    const size_t plenty = try_under(NULL);
+    const size_t plenty = try_under(NULL, true);
     char memory[32];
 
     (void)state;
     snprintf(memory, sizeof memory, "%zu", plenty + 1024); /* there is no room for more rows */
-    assert_int_equal(try_under(memory), plenty);
+    assert_int_equal(try_under(memory, false), plenty);
+}
+
+static struct mot_bytes step_under(const char *memory, bool *cut)
+{
+    struct small small = open_small(memory, 256);
+    struct mot_breakdown part = {0};
+    struct mot_bytes bytes;
+
+    assert_ok(mot_bench_breakdown(small.trainer, &part));
+    assert_ok(mot_bench_bytes(small.trainer, 0, &bytes));
+    close_small(&small);
+    *cut = part.cut;
+    return bytes;
+}
+
+static void rows_that_do_not_fit_are_cut(void **state)
+{
+    struct mot_bytes plenty;
+    char memory[32];
+    bool cut = true;
+
+    (void)state;
+    plenty = step_under(NULL, &cut);
+    assert_false(cut);
+    snprintf(memory, sizeof memory, "%zu", plenty.total - plenty.arena / 2);
+    step_under(memory, &cut);
+    assert_true(cut);
+}
+
+static int pass_thrice(mot_replica *replica, const struct mot_shard *shard, void *user)
+{
+    int turn, failed = 0;
+
+    (void)shard, (void)user;
+    for (turn = 0; turn < 3 && !failed; turn++)
+        failed = mot_replica_forward(replica) || mot_replica_backward(replica, 1);
+    return failed;
+}
+
+/* Several passes over the same rows are a loop of one's own: the rows fit. */
+static void passes_of_ones_own_are_no_cut(void **state)
+{
+    struct mot_trainer_config config = mot_trainer_config_default();
+    struct train_set set = train_set_make(64, 16, 4, 3);
+    struct train_run run =
+        train_open("0", "input 16, dense 4", &config, train_data(&set, false, 8));
+    struct mot_breakdown part = {.cut = true};
+    mot_batch *batch = NULL;
+
+    (void)state;
+    assert_ok(mot_data_next(run.data, &batch));
+    assert_ok(mot_trainer_run(run.trainer, batch, pass_thrice, NULL));
+    assert_ok(mot_trainer_apply(run.trainer));
+    assert_ok(mot_bench_breakdown(run.trainer, &part));
+    assert_false(part.cut);
+    train_close(&run);
+    train_set_clear(&set);
 }
 
 /* No times, no trial. */
@@ -389,10 +473,10 @@ static void kernels_are(double part, double kernels, double wanted)
 }
 
 /* Each kernel's 5 ms are its own part's: 13 launches, as test_counts has them. */
-static void kernels_count_where_they_belong(const struct measured *seen)
+static void kernels_count_where_they_belong(const struct setup *setup, const struct measured *seen)
 {
     const struct mot_breakdown *b = &seen->part[0];
-    const double kernels = 1000 / (5 * seen->samples_per_s); /* of a step of one row */
+    const double kernels = (double)setup->batch * 1000 / (5 * seen->samples_per_s); /* of a step */
 
     kernels_are(b->upload, kernels, 1);
     kernels_are(b->forward, kernels, 2);
@@ -400,15 +484,18 @@ static void kernels_count_where_they_belong(const struct measured *seen)
     kernels_are(b->update, kernels, 3);
 }
 
+/* Of two rows, so that one row beside them tells what rows cost. */
 static void a_batch_too_small_is_named(void **state)
 {
+    struct setup setup = launching;
     struct measured seen;
 
     (void)state;
-    gain_comes_true(&launching, MOT_LIMIT_BATCH, &seen);
+    setup.batch = 2;
+    gain_comes_true(&setup, MOT_LIMIT_BATCH, &seen);
     parts_add_up(&seen.part[0]);
-    kernels_count_where_they_belong(&seen);
-    first_is(&seen, MOT_LIMIT_BATCH, "batch 1 is small: ");
+    kernels_count_where_they_belong(&setup, &seen);
+    first_is(&seen, MOT_LIMIT_BATCH, "batch 2 is small: ");
     assert_memory_equal(seen.cure[0].cure, "--batch ", 8);
 }
 
@@ -541,6 +628,8 @@ int main(void)
         cmocka_unit_test(a_slow_source_is_named),
         cmocka_unit_test(host_memory_is_named),
         cmocka_unit_test(a_trial_leaves_memory_as_it_was),
+        cmocka_unit_test(rows_that_do_not_fit_are_cut),
+        cmocka_unit_test(passes_of_ones_own_are_no_cut),
         cmocka_unit_test(without_profiling_nothing_is_told),
     };
     const struct CMUnitTest launch[] = {

@@ -337,6 +337,34 @@ static void a_device_without_rows_is_there(void **state)
         assert_true(cure[i].kind != MOT_LIMIT_MANY);
 }
 
+/* With central storage, one of two alone: what it does for an update hangs on its room. */
+static void who_is_left_alone_has_what_fits(void **state)
+{
+    struct mot_breakdown part[] = {{.forward = 0.3,
+                                    .backward = 0.3,
+                                    .staging = 0.1,
+                                    .reduce = 0.2,
+                                    .waiting = 0.1,
+                                    .woken = 0.05,
+                                    .hosted = true,
+                                    .whole = true},
+                                   {.forward = 0.6, .waiting = 0.4, .hosted = true}};
+    const struct mot__change alone = {1, 1, false, MOT__ALL, 0};
+    const double passes = 2 * 0.6, launching = 0.1 - 0.05; /* with the rows of both */
+    struct mot_reckoning r = two(part);
+
+    (void)state;
+    assert_near(mot__gain(&r, &alone), 1 / (passes + launching), 1e-9); /* in a card's memory */
+    r.unified = true;
+    assert_near(mot__gain(&r, &alone), 1 / (passes + launching + 2 * 0.2), 1e-9);
+    part[0].whole = false; /* the state stays on the host: weights and gradients travel, too */
+    assert_near(mot__gain(&r, &alone), 1 / (passes + launching + 0.15 + 2 * 0.2), 1e-9);
+    part[0].streams = true;
+    assert_near(mot__gain(&r, &alone), 1 / (passes + launching + 0.15 + 2 * 0.2), 1e-9);
+    part[0].hosted = part[0].streams = false; /* mirrored */
+    assert_near(mot__gain(&r, &alone), 1 / (passes + launching), 1e-9);
+}
+
 /* What does not fit travels in every step; rarer updates change nothing. */
 static void weights_that_stream_are_told(void **state)
 {
@@ -544,6 +572,7 @@ int main(void)
         cmocka_unit_test(waking_up_to_reduce_goes_with_the_reductions),
         cmocka_unit_test(a_device_left_out_is_not_reckoned),
         cmocka_unit_test(a_device_without_rows_is_there),
+        cmocka_unit_test(who_is_left_alone_has_what_fits),
         cmocka_unit_test(weights_that_stream_are_told),
         cmocka_unit_test(updates_of_all_for_each_are_told),
         cmocka_unit_test(more_rows_cost_as_was_tried),
