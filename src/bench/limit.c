@@ -366,17 +366,13 @@ static void judge_waiting(struct table *t)
     judge_traffic(t, MOT_LIMIT_WAITING, share, what);
 }
 
-/* Where all memory is the host's, an update takes as long as its bytes. On the device parameter,
- * gradient and state are read, and written but for the gradient. With one copy of the variables
- * each device has its part of that, but what is written lies beside what is read, and is fetched,
- * too; and the weights are copied. */
+/* One copy of the variables instead of one for each device: where all memory is the host's. */
 static void judge_update(struct table *t)
 {
     const struct mot_reckoning *r = t->r;
     const struct mot_breakdown *b = &r->part[t->slow];
     const double devices = (double)mot__present(r);
-    const double state = (double)r->state, updated = 3 + 2 * state, copied = 3;
-    const double then = b->update * ((4 + 3 * state) / devices + copied) / updated;
+    const double then = b->update * mot__moved_hosted(r, devices) / mot__moved(r);
     struct mot_cure cure = {.kind = MOT_LIMIT_UPDATE,
                             .replica = t->slow,
                             .share = b->update,

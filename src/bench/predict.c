@@ -77,17 +77,27 @@ static double steady_at(const struct mot_breakdown *b, double times)
     return fmin(fmax(1 - (cost - 1) / (at - 1), 0), 1);
 }
 
+double mot__moved(const struct mot_reckoning *r)
+{
+    return 3 + 2 * (double)r->state;
+}
+
+double mot__moved_hosted(const struct mot_reckoning *r, double lanes)
+{
+    return (4 + 3 * (double)r->state) / lanes + 3;
+}
+
 /* For an update with central storage that a replica has to itself. Where all fits, the device does
- * what the host did for all, in the same memory or in a card's, next to which the host's is slow;
- * else the host still does it. */
+ * it, in the host's memory or in a card's, next to which that is slow; else the host still does. */
 static double alone_of(const struct mot_reckoning *r, const struct mot_breakdown *b)
 {
-    const double all = b->reduce * (double)mot__present(r);
+    const double number = b->reduce / mot__moved_hosted(r, (double)mot__present(r));
+    const double all = number * mot__moved_hosted(r, 1);
 
     if (!b->hosted)
         return 0;
     if (b->whole)
-        return r->unified ? all : 0;
+        return r->unified ? number * mot__moved(r) : 0;
     return b->streams ? all - b->reduce : b->staging + b->woken + all;
 }
 

@@ -32,6 +32,8 @@ static const struct row rows[] = {
     {"batch-2", MOT_LIMIT_BATCH, "0/2", "dense 64 relu, dense 10", "even", 32, 0,
      MOT_STRATEGY_AUTO},
     {"many", MOT_LIMIT_MANY, "0,1", "dense 64 relu, dense 10", "even", 8, 0, MOT_STRATEGY_AUTO},
+    {"alone", MOT_LIMIT_MANY, "0,1", "dense 256 relu, dense 64 relu, dense 10", "even", 8, 0,
+     MOT_STRATEGY_CENTRAL},
     {"waiting", MOT_LIMIT_WAITING, "0,1", "dense 64 relu, dense 10", "even", 16, 0,
      MOT_STRATEGY_AUTO},
     {"host", MOT_LIMIT_HOST, "0/2", "dense 1024 relu, dense 256 relu, dense 10", "even", 8, 0,
@@ -109,6 +111,16 @@ static void steps_for(mot_trainer *trainer, mot_data *data, double seconds, size
     check(mot_trainer_metrics(trainer, &metrics));
 }
 
+static bool all_unified(const mot_fleet *fleet)
+{
+    bool all = true;
+    size_t i;
+
+    for (i = 0; i < mot_fleet_count(fleet); i++)
+        all = all && mot_fleet_get(fleet, i)->unified;
+    return all;
+}
+
 static void reckon(mot_trainer *trainer, mot_fleet *fleet, const mot_model *net,
                    const struct run *run, struct mot_breakdown *part, struct measured *out)
 {
@@ -122,6 +134,8 @@ static void reckon(mot_trainer *trainer, mot_fleet *fleet, const mot_model *net,
                               .part = part,
                               .label = label,
                               .shares_auto = strcmp(run->shares, "auto") == 0,
+                              .unified = all_unified(fleet),
+                              .state = 2, /* Adam's */
                               .accumulate = run->accumulate};
 
     check(mot_trainer_split(trainer, run->batch, share));

@@ -32,6 +32,7 @@ measure() { # row
     launch) behind launch_us=300 launch ;;
     start) behind start_us=300 start ;;
     many) behind link=10 many ;;
+    alone) behind link=10 alone ;;
     waiting) behind chance_ms=1 waiting ;;
     device) behind slow=1:4 device ;;
     shares) behind slow=1:2 shares ;;
@@ -43,7 +44,7 @@ measure() { # row
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-[ $# -gt 0 ] || set -- input launch start batch batch-2 many waiting host device shares link link-1
+[ $# -gt 0 ] || set -- input launch start batch batch-2 many alone waiting host device shares link link-1
 bad=
 for row in "$@"; do
     measure "$row" || bad="$bad $row"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tables.sh - measure again what the README says of speed beside others. Run it alone; it takes a
-# quarter of an hour. Nothing here is a test: no time is asserted anywhere.
+# tables.sh - measure again what the README says of speed beside others. Run it alone; it takes
+# half an hour. Nothing here is a test: no time is asserted anywhere.
 #
 #   sh tests/bench/tables.sh [FOLDER OF MNIST]
 #
@@ -17,19 +17,34 @@ number() { # file, key: its value, the first time it stands there
     tr ',{' '\n\n' <"$1" | sed -n "s/^\"$2\":\([-0-9.e+]*\)}*$/\1/p" | head -n 1
 }
 
-rate() { # what the row is, then options of bench train
-    row=$1
-    shift
-    "$motley" bench train --data "$data" --seconds "$seconds" --json "$@" >"$work/one.json"
-    printf '%-34s %10.0f samples/s\n' "$row" "$(number "$work/one.json" samples_per_s)"
+middle() { # of the numbers in a file
+    sort -n "$1" | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'
 }
 
-peer() { # work, peer
-    [ -n "${PEERS:-}" ] || return 0
-    "${PYTHON:-python3}" "$PEERS" "$1" "$2" --seconds "$seconds" 2>/dev/null |
-        sed -n 's/.*"samples_per_s": \([0-9.]*\).*/\1/p' >"$work/peer"
-    [ -s "$work/peer" ] || { echo "$1 $2: not to be had here"; return 0; }
-    printf '%-34s %10.0f samples/s\n' "$1, $2" "$(cat "$work/peer")"
+# By turns with a peer, since the machine is not the same from one minute to the next: medians.
+against() { # what the row is, peer, work, then options of bench train
+    row=$1 peer=$2 net=$3
+    shift 3
+    : >"$work/ours"
+    : >"$work/theirs"
+    for turn in 1 2 3 4 5; do
+        "$motley" bench train --data "$data" --seconds "$seconds" --json --net "$net" "$@" \
+            >"$work/one.json"
+        number "$work/one.json" samples_per_s >>"$work/ours"
+        [ -z "${PEERS:-}" ] ||
+            "${PYTHON:-python3}" "$PEERS" "$net" "$peer" --seconds "$seconds" 2>/dev/null |
+            sed -n 's/.*"samples_per_s": \([0-9.]*\).*/\1/p' >>"$work/theirs"
+    done
+    printf '%-24s %10.0f samples/s' "$row" "$(middle "$work/ours")"
+    if [ -s "$work/theirs" ]; then
+        printf ', %s %.0f:' "$peer" "$(middle "$work/theirs")"
+        paste "$work/ours" "$work/theirs" | awk '{ print $1 / $2 }' | sort -n >"$work/ratio"
+        printf ' %.2f x by turns (%.2f to %.2f)' "$(middle "$work/ratio")" \
+            "$(head -n 1 "$work/ratio")" "$(tail -n 1 "$work/ratio")"
+    elif [ -n "${PEERS:-}" ]; then
+        printf '; %s is not to be had here' "$peer"
+    fi
+    echo
 }
 
 # Cold: our cache and the driver's are empty; warm: both hold what the cold start left. From opening
@@ -46,12 +61,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 for net in mlp10 mlp64 mlp512; do
-    rate "$net" --net "$net"
-    peer "$net" jax
+    against "$net" jax "$net"
 done
 for net in mlp10 mlp64 mlp512; do
-    rate "$net, mirrored on 0/2" --net "$net" --devices 0/2 --strategy mirrored --shares even
-    peer "$net" tf_mirrored2
+    against "$net, mirrored on 0/2" tf_mirrored2 "$net" --devices 0/2 --strategy mirrored \
+        --shares even
 done
 for net in mlp10 mlp512; do
     first "$net"

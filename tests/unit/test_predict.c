@@ -299,17 +299,17 @@ static size_t reckon(const struct machine *m, const struct ran *ran, struct mot_
 static void every_predicted_gain_comes_true(void **state)
 {
     uint64_t seed = 20260;
-    size_t machines, i, count, kinds[MOT_LIMIT_KINDS] = {0};
+    size_t machines, judged, i, count, kinds[MOT_LIMIT_KINDS] = {0};
     struct mot_cure cure[MOT_CURES];
 
     (void)state;
-    for (machines = 0; machines < 10000; machines++) {
+    for (machines = judged = 0; judged < 10000; machines++) {
         const struct machine before = random_machine(&seed);
         const struct ran ran = run(&before);
 
         if (idle(&before)) /* nobody knows the speed of a device that was given nothing */
             continue;
-
+        judged++;
         count = reckon(&before, &ran, cure);
         for (i = 0; i < count && cure[i].kind != MOT_LIMIT_COMPUTE; i++) {
             struct machine after = before;
