@@ -44,7 +44,8 @@ measure() { # row
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-[ $# -gt 0 ] || set -- input launch start batch batch-2 many alone waiting host device shares link link-1
+[ $# -gt 0 ] ||
+    set -- input launch start batch batch-2 many alone waiting host device shares link link-1
 bad=
 for row in "$@"; do
     measure "$row" || bad="$bad $row"

@@ -452,13 +452,15 @@ static mot_status meet(struct worker *worker)
     struct sleeps *sleeps = worker->user;
     const mot_status status = mot__group_barrier(worker->group, worker->rank);
 
-    sleeps->waited_s = mot__group_waited(worker->group, worker->rank);
+    sleeps->waited_s += mot__group_waited(worker->group, worker->rank);
     return status;
 }
 
-/* It may look out for a moment, but no core is taken for 50 ms; all of them count as waiting. */
+/* It may look out for a moment, but no core is taken for 50 ms; all of them count as waiting. Of 20
+ * turns half are enough: where the machine is busy the other may come first. */
 static void a_lane_sleeps_for_one_that_is_late(void **state)
 {
+    enum { TURNS = 20 };
     struct sleeps sleeps[2] = {{0}};
     struct worker worker[2] = {{0}};
     mot__group *group = NULL;
@@ -470,15 +472,15 @@ static void a_lane_sleeps_for_one_that_is_late(void **state)
         mot__group_on_sleep(group, i, count_sleep, &sleeps[i]);
     }
     worker[1].delay_s = 0.05;
-    for (size_t turn = 1; turn <= 20; turn++) {
+    for (size_t turn = 0; turn < TURNS; turn++) {
         run_lanes(worker, 2);
         assert_int_equal(worker[0].story.status, MOT_OK);
-        assert_int_equal(sleeps[0].begun, turn);
-        assert_int_equal(sleeps[0].ended, turn);
-        assert_true(sleeps[0].waited_s > 0.02);
-        assert_true(mot__group_waited(group, 0) == 0); /* told once */
-        assert_true(sleeps[1].waited_s < sleeps[0].waited_s);
+        assert_true(mot__group_waited(group, 0) == 0); /* told already */
     }
+    assert_true(sleeps[0].begun >= TURNS / 2 && sleeps[0].begun <= 2 * TURNS); /* in and out */
+    assert_int_equal(sleeps[0].ended, sleeps[0].begun);
+    assert_true(sleeps[0].waited_s > TURNS / 2 * 0.02);
+    assert_true(sleeps[1].waited_s < sleeps[0].waited_s);
     mot__group_close(group);
 }
 
