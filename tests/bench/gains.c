@@ -111,16 +111,6 @@ static void steps_for(mot_trainer *trainer, mot_data *data, double seconds, size
     check(mot_trainer_metrics(trainer, &metrics));
 }
 
-static bool all_unified(const mot_fleet *fleet)
-{
-    bool all = true;
-    size_t i;
-
-    for (i = 0; i < mot_fleet_count(fleet); i++)
-        all = all && mot_fleet_get(fleet, i)->unified;
-    return all;
-}
-
 static void reckon(mot_trainer *trainer, mot_fleet *fleet, const mot_model *net,
                    const struct run *run, struct mot_breakdown *part, struct measured *out)
 {
@@ -134,8 +124,8 @@ static void reckon(mot_trainer *trainer, mot_fleet *fleet, const mot_model *net,
                               .part = part,
                               .label = label,
                               .shares_auto = strcmp(run->shares, "auto") == 0,
-                              .unified = all_unified(fleet),
-                              .state = 2, /* Adam's */
+                              .unified = mot_fleet_get(fleet, 0)->unified, /* all are alike */
+                              .state = 2,                                  /* Adam's */
                               .accumulate = run->accumulate};
 
     check(mot_trainer_split(trainer, run->batch, share));
