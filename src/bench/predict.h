@@ -21,10 +21,11 @@ size_t mot__slowest(const struct mot_reckoning *r);
 /* Parts of a step: that even the last to come waits for the others; that late data costs. */
 double mot__meeting(const struct mot_reckoning *r);
 double mot__late(const struct mot_reckoning *r);
-/* Where all memory is the host's, an update takes as long as its bytes. Numbers that move for each
- * parameter: on the device parameter, gradient and state are read, and written but for the
- * gradient; with one copy of the variables each lane has its part of that, but what is written lies
- * beside what is read, and is fetched, too, and the weights are copied. */
+/* Where all memory is the host's, an update is reckoned by its bytes, though arithmetic may bind it
+ * as well. Numbers that move for each parameter: on the device parameter, gradient and state are
+ * read, and written but for the gradient; with one copy of the variables each lane has its part of
+ * that, but what is written lies beside what is read, and is fetched, too, and the weights are
+ * copied. */
 double mot__moved(const struct mot_reckoning *r);
 double mot__moved_hosted(const struct mot_reckoning *r, double lanes);
 /* Samples/s then over samples/s now. */
