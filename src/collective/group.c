@@ -8,8 +8,10 @@
 #include <string.h>
 
 /* Sleeping and being woken takes some 50 us, in which a lane that looks again and again would have
- * seen what it waits for; but its core may be the one that a device lives on. So it looks for half
- * as long where that was in vain, and for twice as long where it was not. */
+ * seen what it waits for; but its core may be the one that a device lives on. So it looks for twice
+ * as long after a wait that a look might have covered, being woken included, and for half as long
+ * after a longer one. By the wait, not by what the look saw: a short look sees nothing, and would
+ * stay short. */
 #define LOOK_MOST_S 50e-6
 #define LOOK_LEAST_S 1e-6
 #define LOOKS 32 /* between two looks at the clock */
@@ -154,9 +156,13 @@ static bool look_out(struct mot__group_lane *lane, atomic_size_t *counter, size_
     while (!(came = seen(counter, target)) && spent_s < lane->look_s)
         spent_s = mot__clock_s() - began_s;
     lane->waited_s += spent_s;
-    lane->look_s =
-        came ? fmin(2 * lane->look_s, LOOK_MOST_S) : fmax(lane->look_s / 2, LOOK_LEAST_S);
     return came;
+}
+
+static void adapt(struct mot__group_lane *lane, double waited_s)
+{
+    lane->look_s = waited_s < 2 * LOOK_MOST_S ? fmin(2 * lane->look_s, LOOK_MOST_S)
+                                              : fmax(lane->look_s / 2, LOOK_LEAST_S);
 }
 
 /* Until then the lane sleeps; the group's story where it comes to nothing. */
@@ -185,14 +191,19 @@ static mot_status sleep_for(mot__group *group, size_t rank, size_t other, atomic
 mot_status mot__group_await(mot__group *group, size_t rank, size_t other, atomic_size_t *counter,
                             size_t target)
 {
-    mot_status status;
+    struct mot__group_lane *lane = &group->lane[rank];
+    mot_status status = MOT_OK;
+    double began_s;
 
-    if (atomic_load_explicit(counter, memory_order_acquire) >= target ||
-        look_out(&group->lane[rank], counter, target))
+    if (atomic_load_explicit(counter, memory_order_acquire) >= target)
         return MOT_OK;
-    tell_sleep(group, rank, true);
-    status = sleep_for(group, rank, other, counter, target);
-    tell_sleep(group, rank, false);
+    began_s = mot__clock_s();
+    if (!look_out(lane, counter, target)) {
+        tell_sleep(group, rank, true);
+        status = sleep_for(group, rank, other, counter, target);
+        tell_sleep(group, rank, false);
+    }
+    adapt(lane, mot__clock_s() - began_s);
     return status;
 }
 
